@@ -2,6 +2,8 @@ module github.com/pgsonde/pgsonde
 
 go 1.26.7
 
+toolchain go1.26.9
+
 require (
 	charm.land/bubbles/v2 v2.2.1 // indirect
 	charm.land/bubbletea/v2 v2.1.1 // indirect
