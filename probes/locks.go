@@ -2,8 +2,135 @@ package probes
 
 import "time"
 
-// Locks is one reading of who waits for whom.
+// Locks is one reading of who waits for whom. It is a value like Snapshot:
+// what the server said, not yet a judgement; package waits turns it into a
+// forest. Everything in it comes from functions that need no privilege but
+// Procs, whose times, states and texts a login without pg_read_all_stats sees
+// masked.
 type Locks struct {
-	At   time.Time // the server's clock; older than Snapshot.At when the panel is late
-	Took time.Duration
+	At      time.Time     // the server's clock; older than Snapshot.At when the panel is late
+	Took    time.Duration // wall time of all its statements
+	Reading Reading
+	// Late is why this is not the newest state: a deadline passed, sessions
+	// queue for the lock manager itself. The rest is then the last good reading.
+	Late string
+
+	// Waits are the answers of pg_blocking_pids: for the oldest waiters at most,
+	// each from an instant of its own.
+	Waits []LockWait
+	// Rows are the lock entries that matter, of one instant (DetailAt). They may
+	// be older than At: see DetailAge.
+	Rows       []LockRow
+	DetailAt   time.Time     // the server's clock when Rows were read; zero: never
+	DetailTook time.Duration // wall time of reading Rows
+
+	Waiting       int // sessions that wait for a heavyweight lock, as activity or the lock table says
+	SafeSnapshots []SafeSnapshotWait
+	Prepared      []PreparedXact
+	Procs         []Session // every backend that waits or blocks, and its parallel workers
+	Progress      []Progress
+	Names         []ObjectName
+}
+
+// DetailAge is how much older the lock entries are than the waits.
+func (l *Locks) DetailAge() time.Duration {
+	if l.DetailAt.IsZero() {
+		return 0
+	}
+	return max(0, l.At.Sub(l.DetailAt))
+}
+
+// Reading says which statements a Locks comes from.
+type Reading string
+
+// Readings.
+const (
+	ReadIdle   Reading = "idle"   // the unconditional look found no waiter
+	ReadEdges  Reading = "edges"  // Waits are new, Rows are of an earlier tick or missing
+	ReadDetail Reading = "detail" // Waits and Rows of the same tick
+	ReadGraph  Reading = "graph"  // Rows only: one queue is too long to ask for each waiter
+)
+
+// LockWait is pg_blocking_pids' answer for one waiting backend.
+type LockWait struct {
+	PID      int
+	LockType string // wait_event: relation, transactionid, tuple, …; "" masked
+	// Blockers are lock-group leaders, holders and those ahead in the queue, as
+	// the server gives them: unordered, with duplicates, 0 for a prepared transaction.
+	Blockers []int
+}
+
+// LockRow is one entry of the lock table.
+type LockRow struct {
+	Tag       LockTag
+	PID       int    // 0: a prepared transaction
+	VXID      string // virtualtransaction: tells prepared transactions apart
+	Mode      LockMode
+	Granted   bool
+	FastPath  bool
+	WaitStart time.Time // of this wait; zero: not waiting, or not yet stamped
+}
+
+// LockTag names what is locked, as the columns of pg_locks do. It is
+// comparable; columns that are null for a type are zero.
+type LockTag struct {
+	Type     string // locktype
+	Database uint32 // 0: a shared object, or a transaction
+	Relation uint32
+	Page     uint32
+	Tuple    uint16
+	VXID     string // virtualxid
+	XID      uint32 // transactionid
+	ClassID  uint32
+	ObjID    uint32
+	ObjSubID uint16
+}
+
+// SafeSnapshotWait is a DEFERRABLE transaction that waits until others end.
+type SafeSnapshotWait struct {
+	PID      int
+	Blockers []int
+}
+
+// PreparedXact is a prepared transaction that holds a lock somebody waits for,
+// or may do so.
+type PreparedXact struct {
+	XID      uint32
+	GID      string
+	Owner    string
+	Database string
+	Prepared time.Time
+}
+
+// Progress is how far a utility command is (pg_stat_progress_…).
+type Progress struct {
+	PID           int
+	Database      uint32
+	Relation      uint32
+	Command       string // CREATE INDEX CONCURRENTLY, REINDEX CONCURRENTLY, VACUUM, CLUSTER, …
+	Phase         string
+	LockersTotal  int // CREATE INDEX: transactions it waits for in this phase
+	LockersDone   int
+	CurrentLocker int   // pid
+	Done, Total   int64 // blocks, or tuples where the phase counts those; 0 of 0 unknown
+}
+
+// ObjectName is the name of something in a LockTag. Class is the catalog's oid:
+// pg_class 1259, pg_database 1262, …
+type ObjectName struct {
+	Database uint32 // 0: shared
+	Class    uint32
+	OID      uint32
+	Name     string // schema.name for relations; quoted as SQL would
+	Parent   uint32 // the table of an index or TOAST table; 0 none
+}
+
+// Target is a backend as a person saw it when they decided to end it.
+type Target struct {
+	PID          int
+	BackendStart time.Time
+	XactStart    time.Time // zero: it was in no transaction
+	QueryStart   time.Time // cancel only
+	Victim       int       // it must still block this direct waiter; 0: not asked
+	Force        bool      // also an anti-wraparound vacuum or a walsender
 }
