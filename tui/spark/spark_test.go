@@ -21,7 +21,7 @@ func TestLine(t *testing.T) {
 	}{
 		{"short history stands right", uni, []float64{0, 8}, 8, 4, "  ▁█"},
 		{"only the last", uni, []float64{8, 8, 0, 4}, 8, 2, "▁▅"},
-		{"more than the top", uni, []float64{4, 16}, 8, 2, "▃█"},
+		{"more than the top", uni, []float64{4, 16}, 8, 2, "▄█"},
 		{"one of a hundred still shows", uni, []float64{1}, 100, 1, "▂"},
 		{"gap", uni, []float64{8, nan, 8}, 8, 3, "█ █"},
 		{"no top", uni, []float64{0, 0}, 0, 2, "▁▁"},

@@ -1,0 +1,183 @@
+package table
+
+import (
+	"strings"
+
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// gutter is the cells before the first column: the cursor and the sign.
+const gutter = 2
+
+type slot struct{ col, w int }
+
+// Draw gives the title line and the visible rows, exactly the height that was
+// set, each at most the width that was set.
+func (m *Model) Draw(t *theme.Theme) []string {
+	lines := make([]string, 0, max(m.h, 0))
+	if m.h <= 0 || m.w <= 0 {
+		return lines
+	}
+	slots := m.layout()
+	lines = append(lines, m.titles(t, slots))
+	for i := m.top; i < len(m.view) && len(lines) < m.h; i++ {
+		lines = append(lines, m.row(t, slots, i))
+	}
+	for len(lines) < m.h {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// layout chooses the columns and their widths.
+func (m *Model) layout() []slot {
+	var s []slot
+	for i, c := range m.cols {
+		if c.Wide && !m.wide || m.wide && i > 0 && i <= m.x {
+			continue
+		}
+		s = append(s, slot{i, max(c.Min, min(m.fit[i], c.Max))})
+	}
+	room := m.w - gutter
+	if !m.wide {
+		s = m.drop(s, room)
+	}
+	left := room - total(s)
+	grow := -1
+	for i := range s {
+		if m.cols[s[i].col].Grow {
+			grow = i
+		}
+	}
+	if left > 0 && grow >= 0 {
+		s[grow].w += left
+	}
+	return m.clip(s, room)
+}
+
+// drop takes content width, then whole columns away until the rest fits.
+func (m *Model) drop(s []slot, room int) []slot {
+	for total(s) > room {
+		worst := -1
+		for i := range s {
+			if p := m.cols[s[i].col].Prio; p > 0 && (worst < 0 || p >= m.cols[s[worst].col].Prio) {
+				worst = i
+			}
+		}
+		over := total(s) - room
+		if shrunk := m.shrink(s, over); shrunk || worst < 0 {
+			break
+		}
+		s = append(s[:worst], s[worst+1:]...)
+	}
+	return s
+}
+
+// shrink narrows columns that are wider than their minimum, the widest first,
+// when that is enough to save over cells.
+func (m *Model) shrink(s []slot, over int) bool {
+	spare := 0
+	for _, x := range s {
+		spare += x.w - m.cols[x.col].Min
+	}
+	if spare < over {
+		return false
+	}
+	for ; over > 0; over-- {
+		most := 0
+		for i := range s {
+			if s[i].w-m.cols[s[i].col].Min > s[most].w-m.cols[s[most].col].Min {
+				most = i
+			}
+		}
+		s[most].w--
+	}
+	return true
+}
+
+// clip cuts what still does not fit.
+func (m *Model) clip(s []slot, room int) []slot {
+	for i := range s {
+		if room <= 0 {
+			return s[:i]
+		}
+		s[i].w = min(s[i].w, room)
+		room -= s[i].w + 1
+	}
+	return s
+}
+
+func total(s []slot) int {
+	n := len(s) - 1
+	for _, x := range s {
+		n += x.w
+	}
+	return n
+}
+
+func (m *Model) titles(t *theme.Theme, slots []slot) string {
+	var b strings.Builder
+	b.WriteString("  ")
+	for i, s := range slots {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		c := m.cols[s.col]
+		role := theme.Head
+		if s.col == m.sort {
+			role = theme.Strong
+		}
+		b.WriteString(t.Paint(role, false, t.Fit(c.Title, s.w, c.Right)))
+	}
+	return b.String()
+}
+
+func (m *Model) row(t *theme.Theme, slots []slot, i int) string {
+	r := m.rows[m.view[i]]
+	sel := i == m.at
+	mark := " "
+	if sel {
+		mark = t.Select
+	}
+	sign := theme.Sign(r.Sign)
+	if r.Gone {
+		sign = "x"
+	}
+	var b strings.Builder
+	b.WriteString(t.Paint(theme.Strong, sel, mark))
+	b.WriteString(t.Paint(r.Sign, sel, sign))
+	used := gutter
+	for n, s := range slots {
+		if n > 0 {
+			b.WriteString(t.Paint(theme.Normal, sel, " "))
+			used++
+		}
+		m.drawCell(&b, t, r, s, n == 0, sel)
+		used += s.w
+	}
+	if sel && used < m.w {
+		b.WriteString(t.Paint(theme.Normal, sel, theme.Pad("", m.w-used)))
+	}
+	return b.String()
+}
+
+func (m *Model) drawCell(b *strings.Builder, t *theme.Theme, r Row, s slot, first, sel bool) {
+	var c Cell
+	if s.col < len(r.Cells) {
+		c = r.Cells[s.col]
+	}
+	role := c.Role
+	switch {
+	case r.Gone:
+		role = theme.Dim
+	case role == theme.Normal && first && (r.Head || sel):
+		role = theme.Strong
+	}
+	if c.Rest == "" {
+		b.WriteString(t.Paint(role, sel, t.Fit(c.Text, s.w, m.cols[s.col].Right)))
+		return
+	}
+	text := t.Cut(t.Clean(c.Text), s.w)
+	b.WriteString(t.Paint(role, sel, text))
+	b.WriteString(t.Paint(theme.Dim, sel, t.Fit(c.Rest, s.w-theme.Width(text), false)))
+}
