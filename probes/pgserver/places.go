@@ -1,0 +1,82 @@
+package pgserver
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// systemPlaces are the bin folders of the packagers, as glob patterns.
+func systemPlaces(goos string) []string {
+	switch goos {
+	case "linux":
+		return []string{
+			"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
+			"/usr/pgsql-*/bin",          // PGDG's RPMs
+			"/usr/libexec/postgresql*",  // Alpine
+			"/usr/lib/postgresql*/bin",  // openSUSE
+			"/usr/bin",                  // Fedora, Arch
+			"/usr/local/pgsql/bin",      // built from source
+			"/opt/postgresql*/bin",
+			"/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin",
+			"/run/current-system/sw/bin", // NixOS
+		}
+	case "darwin":
+		return []string{
+			"/opt/homebrew/opt/postgresql@*/bin", // Homebrew on Apple silicon
+			"/usr/local/opt/postgresql@*/bin",    // Homebrew on Intel
+			"/Applications/Postgres.app/Contents/Versions/*/bin",
+			"/Library/PostgreSQL/*/bin",      // EDB's installer
+			"/opt/local/lib/postgresql*/bin", // MacPorts
+		}
+	default:
+		return nil
+	}
+}
+
+// homePlaces are the bin folders of version managers under the home folder.
+func homePlaces() []string {
+	return []string{
+		".asdf/installs/postgres/*/bin",
+		".local/share/mise/installs/postgres/*/bin",
+		".nix-profile/bin",
+		".pgenv/pgsql-*/bin",
+	}
+}
+
+// cacheDir holds fetched servers and templates. Root's own cache is closed to
+// the account that runs the servers, so root uses the system's.
+func cacheDir() (string, error) {
+	if runtime.GOOS != "windows" && os.Geteuid() == 0 {
+		return "/var/cache/pgsonde", nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		// A folder in the shared temporary one could be laid by somebody else.
+		return "", errors.New("no cache folder: neither HOME nor XDG_CACHE_HOME is set")
+	}
+	return filepath.Join(dir, "pgsonde"), nil
+}
+
+// fetchDir holds the fetched servers, a folder per package version.
+func fetchDir() (string, error) {
+	dir, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "server"), nil
+}
+
+// cleanEnv is the environment of everything that runs here: without what would
+// turn a server or initdb from what we ask of it (PGDATA, PGPORT, LC_*,
+// LD_PRELOAD and the like).
+func cleanEnv() []string {
+	env := []string{"LC_ALL=C", "TZ=UTC"}
+	for _, k := range []string{"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"} {
+		if v, ok := os.LookupEnv(k); ok {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
