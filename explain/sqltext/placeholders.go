@@ -1,0 +1,212 @@
+package sqltext
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Placeholder is one parameter of a statement.
+type Placeholder struct {
+	N        int    // its number in the normalised text: $N
+	Name     string // the name of a named one, else ""
+	Spelling string // as written the first time
+}
+
+// Normal is a statement whose placeholders are written $1, $2, …, with the way
+// back to the text it came from.
+type Normal struct {
+	Source  string  // as given
+	SQL     string  // with $n
+	Dialect Dialect // the spelling in Source
+	Params  []Placeholder
+	marks   []mark
+}
+
+// mark is one placeholder: its ranges in SQL and in Source.
+type mark struct{ start, end, from, to int }
+
+// Placeholders writes the placeholders of a statement as $n. With Auto the
+// dialect is recognised: $n wins, then %(name)s, %s, :name, @name (with
+// sqlc.arg(name) and its kin), ?. Equal names get one number; each ? and %s its own.
+func Placeholders(src string, d Dialect) *Normal {
+	if d == Auto {
+		d = detect(src)
+	}
+	n := &Normal{Source: src, Dialect: d}
+	toks := LexDialect(src, d)
+	if d == Dollar {
+		n.SQL = src
+		n.dollars(toks)
+		return n
+	}
+	n.rewrite(toks)
+	return n
+}
+
+// detect picks the dialect that finds a placeholder in src; Dollar for none.
+func detect(src string) Dialect {
+	if strings.IndexByte(src, '$') >= 0 {
+		for _, t := range Lex(src) {
+			if t.Kind == Param {
+				return Dollar
+			}
+		}
+	}
+	for _, c := range []struct {
+		d    Dialect
+		sign string
+	}{{PercentNamed, "%("}, {Percent, "%s"}, {Colon, ":"}, {At, "@"}, {Question, "?"}} {
+		if !strings.Contains(src, c.sign) {
+			continue
+		}
+		for _, t := range LexDialect(src, c.d) {
+			if t.Kind == Param {
+				return c.d
+			}
+		}
+	}
+	if strings.Contains(src, "sqlc.") {
+		return At
+	}
+	return Dollar
+}
+
+// dollars fills Params of a text that is normal already.
+func (n *Normal) dollars(toks []Token) {
+	seen := map[int]bool{}
+	for _, t := range toks {
+		if t.Kind != Param {
+			continue
+		}
+		text := t.Text(n.Source)
+		if i, err := strconv.Atoi(text[1:]); err == nil && !seen[i] {
+			seen[i] = true
+			n.Params = append(n.Params, Placeholder{N: i, Spelling: text})
+		}
+	}
+	sort.Slice(n.Params, func(i, j int) bool { return n.Params[i].N < n.Params[j].N })
+}
+
+// rewrite builds SQL, Params and marks.
+func (n *Normal) rewrite(toks []Token) {
+	var b strings.Builder
+	at := 0
+	for i := 0; i < len(toks); i++ {
+		start, end, name, skip := n.placeholderAt(toks, i)
+		if end == 0 {
+			continue
+		}
+		num := n.number(name, n.Source[start:end])
+		b.WriteString(n.Source[at:start])
+		m := mark{start: b.Len(), from: start, to: end}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(num))
+		m.end = b.Len()
+		n.marks = append(n.marks, m)
+		at = end
+		i += skip
+	}
+	b.WriteString(n.Source[at:])
+	n.SQL = b.String()
+}
+
+// placeholderAt: range and name of a placeholder that starts at token i, and
+// the tokens it has more than one; end is 0 for none.
+func (n *Normal) placeholderAt(toks []Token, i int) (start, end int, name string, skip int) {
+	t := toks[i]
+	if t.Kind == Param {
+		text := t.Text(n.Source)
+		switch n.Dialect {
+		case Colon, At:
+			name = text[1:]
+		case PercentNamed:
+			name = text[2 : len(text)-2]
+		}
+		return t.Start, t.End, name, 0
+	}
+	if n.Dialect != At || !t.Is(n.Source, "sqlc") || i+5 >= len(toks) {
+		return 0, 0, "", 0
+	}
+	fn, arg := toks[i+2], toks[i+4]
+	if !toks[i+1].IsPunct(n.Source, ".") || !toks[i+3].IsPunct(n.Source, "(") || !toks[i+5].IsPunct(n.Source, ")") ||
+		!(fn.Is(n.Source, "arg") || fn.Is(n.Source, "narg") || fn.Is(n.Source, "slice")) {
+		return 0, 0, "", 0
+	}
+	return t.Start, toks[i+5].End, strings.Trim(arg.Text(n.Source), `'"`), 5
+}
+
+// number returns the number of a placeholder, a new one for a new name and for
+// every nameless one.
+func (n *Normal) number(name, spelling string) int {
+	if name != "" {
+		for _, p := range n.Params {
+			if p.Name == name {
+				return p.N
+			}
+		}
+	}
+	p := Placeholder{N: len(n.Params) + 1, Name: name, Spelling: spelling}
+	n.Params = append(n.Params, p)
+	return p.N
+}
+
+// Offset maps a byte offset of SQL to one of Source. Inside a placeholder it
+// gives the placeholder's start.
+func (n *Normal) Offset(off int) int {
+	i := sort.Search(len(n.marks), func(i int) bool { return n.marks[i].end > off })
+	if i < len(n.marks) && off >= n.marks[i].start {
+		return n.marks[i].from
+	}
+	if i == 0 {
+		return off
+	}
+	return off - n.marks[i-1].end + n.marks[i-1].to
+}
+
+// Original turns edits of SQL into edits of Source: ranges are mapped and the
+// placeholders in the new text get the source's spelling.
+func (n *Normal) Original(edits []Edit) []Edit {
+	out := make([]Edit, len(edits))
+	for i, e := range edits {
+		out[i] = Edit{Start: n.Offset(e.Start), End: n.Offset(e.End), Text: n.spell(e.Text)}
+	}
+	return out
+}
+
+// Spell writes normalised text with the source's placeholders.
+func (n *Normal) spell(text string) string {
+	if n.Dialect == Dollar {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, t := range Lex(text) {
+		if t.Kind != Param {
+			continue
+		}
+		num, err := strconv.Atoi(t.Text(text)[1:])
+		if err != nil || num < 1 || num > len(n.Params) {
+			continue
+		}
+		b.WriteString(text[at:t.Start])
+		b.WriteString(n.Params[num-1].Spelling)
+		at = t.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// Bindings lists the numbers of the placeholders of a normalised text in the
+// order they are written: the values a positional dialect has to bind.
+func Bindings(sql string) []int {
+	var out []int
+	for _, t := range Lex(sql) {
+		if t.Kind == Param {
+			if i, err := strconv.Atoi(t.Text(sql)[1:]); err == nil {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}

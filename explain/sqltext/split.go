@@ -1,0 +1,166 @@
+package sqltext
+
+import "strings"
+
+// Statement is one statement of a text.
+type Statement struct {
+	Text       string // as written, from its first token to its last, without the semicolon
+	Start, End int    // its byte range in the whole text
+	Line       int    // line of its first token, from 1
+	Name       string // from a `-- name: …` comment before it; "" without one
+	Broken     bool   // holds a string, identifier or comment without end
+}
+
+// Split cuts a text into its statements: at semicolons and, because many tools
+// write no semicolons, at `-- name: …` comments. Empty statements are left out;
+// psql's backslash lines and the data after COPY … FROM stdin are passed over;
+// the body of a BEGIN ATOMIC function stays whole.
+func Split(src string) []Statement {
+	s := splitter{sc: scanner{src: src}, line: 1}
+	for s.step() {
+	}
+	return s.out
+}
+
+type splitter struct {
+	sc      scanner
+	out     []Statement
+	cur     Statement
+	open    bool // cur has its first token
+	line    int  // line number at counted
+	counted int
+	words   [4]string // the first words of cur, lower case, for COPY and CREATE
+	nwords  int
+	stdin   bool
+	atomic  int // depth of BEGIN ATOMIC / CASE in a routine body
+	prev    Token
+}
+
+// step reads one token; false at the end.
+func (s *splitter) step() bool {
+	gap := s.sc.pos
+	t := s.sc.next()
+	if name, ok := blockName(s.sc.src[gap:min(t.Start, len(s.sc.src))]); ok {
+		s.finish()
+		s.cur.Name = name
+	}
+	switch {
+	case t.Kind == EOF:
+		s.finish()
+		return false
+	case t.IsPunct(s.sc.src, ";") && s.atomic == 0:
+		s.finish()
+		s.cur = Statement{}
+	case !s.open && s.sc.src[t.Start] == '\\':
+		s.skipLine()
+	default:
+		s.take(t)
+	}
+	return true
+}
+
+// take adds a token to the current statement.
+func (s *splitter) take(t Token) {
+	src := s.sc.src
+	if !s.open {
+		s.line += strings.Count(src[s.counted:t.Start], "\n")
+		s.counted = t.Start
+		s.cur.Start, s.cur.Line, s.open = t.Start, s.line, true
+		s.nwords, s.stdin, s.atomic = 0, false, 0
+	}
+	s.cur.End = t.End
+	if t.Kind == Bad && t.End-t.Start > 1 {
+		s.cur.Broken = true
+	}
+	if t.Kind == Word {
+		s.word(t)
+	}
+	s.prev = t
+}
+
+// word watches for COPY … FROM stdin and for BEGIN ATOMIC … END.
+func (s *splitter) word(t Token) {
+	src := s.sc.src
+	if s.nwords < len(s.words) {
+		s.words[s.nwords] = strings.ToLower(t.Text(src))
+		s.nwords++
+	}
+	if s.words[0] == "copy" && t.Is(src, "stdin") && s.prev.Is(src, "from") {
+		s.stdin = true
+	}
+	switch {
+	case s.words[0] != "create":
+	case t.Is(src, "atomic") && s.prev.Is(src, "begin"):
+		s.atomic++
+	case s.atomic > 0 && t.Is(src, "case"):
+		s.atomic++
+	case s.atomic > 0 && t.Is(src, "end"):
+		s.atomic--
+	}
+}
+
+// finish closes the current statement, if it has a token.
+func (s *splitter) finish() {
+	if !s.open {
+		return
+	}
+	s.cur.Text = s.sc.src[s.cur.Start:s.cur.End]
+	s.out = append(s.out, s.cur)
+	s.cur, s.open, s.atomic = Statement{}, false, 0
+	s.words = [4]string{}
+	if s.stdin {
+		s.skipData()
+	}
+	s.stdin = false
+}
+
+func (s *splitter) skipLine() {
+	if n := strings.IndexByte(s.sc.src[s.sc.pos:], '\n'); n >= 0 {
+		s.sc.pos += n + 1
+	} else {
+		s.sc.pos = len(s.sc.src)
+	}
+}
+
+// skipData passes over COPY data: up to and with the line that is `\.`.
+func (s *splitter) skipData() {
+	for s.sc.pos < len(s.sc.src) {
+		start := s.sc.pos
+		s.skipLine()
+		if strings.TrimSpace(s.sc.src[start:s.sc.pos]) == `\.` {
+			return
+		}
+	}
+}
+
+// blockName finds the last `name:` comment in the white space and comments
+// before a token: `-- name: x`, `-- :name x`, `/* name: x */`, `/* @name x */`.
+func blockName(gap string) (string, bool) {
+	if len(gap) < len("--name:x") || !strings.Contains(gap, "name") {
+		return "", false
+	}
+	name, found := "", false
+	for _, line := range strings.Split(gap, "\n") {
+		line = strings.TrimSpace(line)
+		var rest string
+		switch {
+		case strings.HasPrefix(line, "--"):
+			rest = line[2:]
+		case strings.HasPrefix(line, "/*"):
+			rest = line[2:]
+		case strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "*/"): // inside a block comment
+			rest = line[1:]
+		default:
+			continue
+		}
+		rest = strings.TrimSpace(rest)
+		for _, mark := range []string{"name:", ":name ", "@name "} {
+			if after, ok := strings.CutPrefix(rest, mark); ok {
+				if f := strings.Fields(strings.TrimSuffix(after, "*/")); len(f) > 0 {
+					name, found = f[0], true
+				}
+			}
+		}
+	}
+	return name, found
+}
