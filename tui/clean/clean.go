@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // maxMarks is how many combining marks one base character may carry; more
@@ -18,11 +20,11 @@ const maxMarks = 4
 // tabWidth is the distance of tab stops in Block.
 const tabWidth = 4
 
-// Text cleans a name or a message for one line. Control bytes and bytes that
+// Line cleans a name or a message for one line. Control bytes and bytes that
 // are not UTF-8 become \x1b; control, format, separator, private, unassigned
 // and default-ignorable characters become \u202e or \U000e0041; a newline
 // becomes ␤ and a tab \t. Clean text is returned as it is, without allocating.
-func Text(s string) string {
+func Line(s string) string {
 	i, marks := prefix(s)
 	if i == len(s) {
 		return s
@@ -53,7 +55,7 @@ func Text(s string) string {
 }
 
 // SQL cleans a statement for one line: every run of white space becomes one
-// blank, the rest is as in Text. Only the start of a very long statement is
+// blank, the rest is as in Line. Only the start of a very long statement is
 // looked at: limit is in bytes, 0 means all of it.
 func SQL(s string, limit int) string {
 	if limit > 0 && len(s) > limit {
@@ -65,7 +67,7 @@ func SQL(s string, limit int) string {
 			s = s[:len(s)-1]
 		}
 	}
-	return Text(squeeze(s))
+	return Line(squeeze(s))
 }
 
 // Block cleans a text of many lines and returns them; tabs become blanks up to
@@ -77,15 +79,15 @@ func Block(s string) []string {
 		if strings.Contains(l, "\t") {
 			l = expand(l)
 		}
-		lines[i] = Text(l)
+		lines[i] = Line(l)
 	}
 	return lines
 }
 
-// ASCII is Text for terminals that are not UTF-8: every character beyond ASCII
+// ASCII is Line for terminals that are not UTF-8: every character beyond ASCII
 // is escaped too, because its bytes may be control codes there.
 func ASCII(s string) string {
-	s = Text(s)
+	s = Line(s)
 	i := 0
 	for i < len(s) && s[i] < utf8.RuneSelf {
 		i++
@@ -105,6 +107,16 @@ func ASCII(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// Width is the number of terminal cells that s takes; s must be clean.
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
 }
 
 type class uint8

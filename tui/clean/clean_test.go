@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestText(t *testing.T) {
+func TestLine(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", "", ""},
 		{"plain", "select 1", "select 1"},
@@ -37,8 +37,8 @@ func TestText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Text(tt.in); got != tt.want {
-				t.Errorf("Text(%q): got %q, want %q", tt.in, got, tt.want)
+			if got := Line(tt.in); got != tt.want {
+				t.Errorf("Line(%q): got %q, want %q", tt.in, got, tt.want)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestASCII(t *testing.T) {
 
 func TestCleanTextIsNotCopied(t *testing.T) {
 	for _, s := range []string{"select * from orders", "größe 日本語 ▂▃▅"} {
-		if n := testing.AllocsPerRun(10, func() { Text(s) }); n != 0 {
+		if n := testing.AllocsPerRun(10, func() { Line(s) }); n != 0 {
 			t.Errorf("%q: got %v allocations, want 0", s, n)
 		}
 	}
@@ -109,14 +109,14 @@ func check(t *testing.T, in, out string) {
 	}
 }
 
-func FuzzText(f *testing.F) {
+func FuzzLine(f *testing.F) {
 	for _, s := range []string{"", "select 1", "\x1bP1$r\x1b\\", "\u009b31mX", "\x9b", "a" + strings.Repeat("\u0301", 200), "❤️ 👩‍👩‍👧‍👦", "\r\n\t\b", "\U000e0041"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		o := Text(s)
+		o := Line(s)
 		check(t, s, o)
-		if again := Text(o); again != o {
+		if again := Line(o); again != o {
 			t.Fatalf("not stable: %q → %q → %q", s, o, again)
 		}
 		for _, l := range Block(s) {
@@ -136,7 +136,7 @@ func BenchmarkASCII(b *testing.B) {
 	b.SetBytes(int64(len(s)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Text(s)
+		Line(s)
 	}
 }
 
@@ -145,6 +145,6 @@ func BenchmarkHostile(b *testing.B) {
 	b.SetBytes(int64(len(s)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Text(s)
+		Line(s)
 	}
 }

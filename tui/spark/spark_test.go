@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
@@ -60,7 +61,7 @@ func TestBar(t *testing.T) {
 			if full != tt.full || rest != tt.rest {
 				t.Errorf("got %q %q, want %q %q", full, rest, tt.full, tt.rest)
 			}
-			if n := theme.Width(full + rest); n != 4 {
+			if n := clean.Width(full + rest); n != 4 {
 				t.Errorf("got width %d, want 4", n)
 			}
 		})

@@ -3,6 +3,7 @@ package table
 import (
 	"strings"
 
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
@@ -179,5 +180,5 @@ func (m *Model) drawCell(b *strings.Builder, t *theme.Theme, r Row, s slot, firs
 	}
 	text := t.Cut(t.Clean(c.Text), s.w)
 	b.WriteString(t.Paint(role, sel, text))
-	b.WriteString(t.Paint(theme.Dim, sel, t.Fit(c.Rest, s.w-theme.Width(text), false)))
+	b.WriteString(t.Paint(theme.Dim, sel, t.Fit(c.Rest, s.w-clean.Width(text), false)))
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
@@ -109,7 +110,7 @@ func (m *Model) ghost(rows []Row) (Row, bool) {
 	return Row{}, false
 }
 
-func cellWidth(c Cell) int { return theme.Width(c.Text) + theme.Width(c.Rest) }
+func cellWidth(c Cell) int { return clean.Width(c.Text) + clean.Width(c.Rest) }
 
 // arrange filters and sorts, then finds the selection again.
 func (m *Model) arrange() {

@@ -131,7 +131,7 @@ func (t *Theme) Clean(s string) string {
 	if t.ASCII {
 		return clean.ASCII(s)
 	}
-	return clean.Text(s)
+	return clean.Line(s)
 }
 
 // Paint cleans s and puts it in a role; sel says that it stands in the
@@ -172,22 +172,12 @@ type Span struct {
 	Text string
 }
 
-// Width is the number of cells that s takes; s must be clean.
-func Width(s string) int {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] >= 0x7f {
-			return ansi.StringWidth(s)
-		}
-	}
-	return len(s)
-}
-
 // Cut shortens clean text to w cells, the last being the ellipsis.
 func (t *Theme) Cut(s string, w int) string {
 	if w <= 0 {
 		return ""
 	}
-	if len(s) <= w || Width(s) <= w {
+	if len(s) <= w || clean.Width(s) <= w {
 		return s
 	}
 	if w <= len(t.Ellipsis) && t.ASCII {
@@ -199,7 +189,7 @@ func (t *Theme) Cut(s string, w int) string {
 // Fit cleans s, cuts it to w cells and pads it to exactly w.
 func (t *Theme) Fit(s string, w int, right bool) string {
 	s = t.Cut(t.Clean(s), w)
-	n := w - Width(s)
+	n := w - clean.Width(s)
 	if n <= 0 {
 		return s
 	}
@@ -214,7 +204,7 @@ func (t *Theme) Line(w int, spans ...Span) string {
 	var b strings.Builder
 	for _, s := range spans {
 		text := t.Clean(s.Text)
-		n := Width(text)
+		n := clean.Width(text)
 		if n > w {
 			text = t.Cut(text, w)
 			n = w
@@ -242,7 +232,7 @@ func (t *Theme) Split(w int, left, right []Span) string {
 func (t *Theme) SpansWidth(spans []Span) int {
 	n := 0
 	for _, s := range spans {
-		n += Width(t.Clean(s.Text))
+		n += clean.Width(t.Clean(s.Text))
 	}
 	return n
 }
