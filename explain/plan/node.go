@@ -45,6 +45,7 @@ type Node struct {
 	StartupCost, TotalCost, PlanRows float64
 	PlanWidth                        int
 	WorkersPlanned, WorkersLaunched  int
+	SubplansRemoved                  int // partitions pruned when the plan started
 
 	Actual  *Actual  // nil when the statement was not executed
 	Buffers *Buffers // nil without BUFFERS

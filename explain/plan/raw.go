@@ -52,6 +52,7 @@ type rawNode struct {
 	TotalCost       float64  `json:"Total Cost"`
 	PlanRows        float64  `json:"Plan Rows"`
 	PlanWidth       float64  `json:"Plan Width"`
+	SubplansRemoved float64  `json:"Subplans Removed"`
 	WorkersPlanned  float64  `json:"Workers Planned"`
 	WorkersLaunched float64  `json:"Workers Launched"`
 
@@ -93,7 +94,7 @@ func (r *rawNode) node(parent *Node) *Node {
 		OneTimeFilter: r.OneTimeFilter, HashCond: r.HashCond, MergeCond: r.MergeCond,
 		SortKey: r.SortKey, PresortedKey: r.PresortedKey, GroupKey: r.GroupKey, Output: r.Output,
 		StartupCost: r.StartupCost, TotalCost: r.TotalCost, PlanRows: r.PlanRows, PlanWidth: int(r.PlanWidth),
-		WorkersPlanned: int(r.WorkersPlanned), WorkersLaunched: int(r.WorkersLaunched), Parent: parent,
+		WorkersPlanned: int(r.WorkersPlanned), WorkersLaunched: int(r.WorkersLaunched), SubplansRemoved: int(r.SubplansRemoved), Parent: parent,
 	}
 	if r.Loops != nil {
 		n.Actual = &Actual{

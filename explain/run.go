@@ -1,0 +1,226 @@
+package explain
+
+import (
+	"context"
+	_ "embed" // the query
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+//go:embed sql/server.sql
+var serverSQL string
+
+// RunnerOptions say how far a Runner may go. The zero value is the safe choice.
+type RunnerOptions struct {
+	StatementTimeout time.Duration // 0: 2 s
+	LockTimeout      time.Duration // 0: 200 ms
+	// AsSuperuser lets a login that could do harm explain text that is not the
+	// user's own. Plain EXPLAIN already runs immutable and stable functions, and
+	// neither READ ONLY nor ROLLBACK stops all that such a function may do: the
+	// login is the fence.
+	AsSuperuser bool
+}
+
+// Server is what the EXPLAIN session found out about its server and login.
+type Server struct {
+	VersionNum int
+	Database   string
+	User       string
+	SearchPath string // the login's own
+	InRecovery bool
+	Superuser  bool
+	Powers     []string // roles with dangerous powers that the login is a member of
+	HypoPG     bool     // the extension is installed in this database
+}
+
+// Major is 14 to 18, …
+func (s Server) Major() int { return s.VersionNum / 10000 }
+
+// Runner explains statements over one session of its own, which nothing else
+// may use. It is not safe for concurrent use.
+type Runner struct {
+	conn    *pgx.Conn
+	server  Server
+	opts    RunnerOptions
+	catalog Catalog
+	asked   map[string]bool
+	serial  int // of prepared statements
+}
+
+// Open connects with the DSN (as for psql) and looks at what the login may do.
+func Open(ctx context.Context, dsn string, o RunnerOptions) (*Runner, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("reading the DSN: %w", err)
+	}
+	return OpenConfig(ctx, config, o)
+}
+
+// OpenConfig is Open for a caller that has a configuration already, with the
+// password asked for, say. The configuration is copied.
+func OpenConfig(ctx context.Context, config *pgx.ConnConfig, o RunnerOptions) (*Runner, error) {
+	if o.StatementTimeout <= 0 {
+		o.StatementTimeout = 2 * time.Second
+	}
+	if o.LockTimeout <= 0 {
+		o.LockTimeout = 200 * time.Millisecond
+	}
+	config = config.Copy()
+	config.RuntimeParams["application_name"] = "pgsonde explain"
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to explain: %w", err)
+	}
+	r := &Runner{conn: conn, opts: o}
+	r.Forget()
+	s := &r.server
+	err = conn.QueryRow(ctx, serverSQL, pgx.QueryExecModeExec).Scan(
+		&s.VersionNum, &s.Database, &s.User, &s.InRecovery, &s.Superuser, &s.Powers, &s.HypoPG, &s.SearchPath)
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, fmt.Errorf("looking at the EXPLAIN session: %w", err)
+	}
+	return r, nil
+}
+
+// Close ends the session.
+func (r *Runner) Close(ctx context.Context) error { return r.conn.Close(ctx) }
+
+// Server says what the session is connected to.
+func (r *Runner) Server() Server { return r.server }
+
+// settings of one confined transaction, all SET LOCAL.
+type settings struct {
+	searchPath   string // "": the login's own
+	generic      bool   // plan_cache_mode = force_generic_plan, else force_custom_plan unless auto
+	auto         bool   // plan_cache_mode = auto
+	prove        bool   // constraint_exclusion = on
+	keepParts    bool   // enable_partition_pruning = off
+	statementDur time.Duration
+}
+
+// confined runs f inside BEGIN READ ONLY … ROLLBACK with our timeouts. It leaves
+// nothing behind in the session but prepared statements, which f drops itself,
+// and closes the session when the rollback does not come through.
+func (r *Runner) confined(ctx context.Context, s settings, f func(context.Context) error) (err error) {
+	if r.conn.IsClosed() {
+		return errors.New("the EXPLAIN session is closed")
+	}
+	limit := r.opts.StatementTimeout
+	if s.statementDur > 0 {
+		limit = s.statementDur
+	}
+	// The client waits a little longer than the server's own limit per statement.
+	ctx, cancel := context.WithTimeout(ctx, 20*limit+5*time.Second)
+	defer cancel()
+	if err := r.send(ctx, "BEGIN READ ONLY"); err != nil {
+		return err
+	}
+	defer func() {
+		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer stop()
+		if r.conn.IsClosed() {
+			return
+		}
+		if rollback := r.send(end, "ROLLBACK"); rollback != nil {
+			_ = r.conn.Close(end)
+			err = errors.Join(err, rollback)
+		}
+	}()
+	path := s.searchPath
+	if path == "" {
+		path = r.server.SearchPath
+	}
+	mode := "force_custom_plan"
+	if s.auto {
+		mode = "auto"
+	}
+	if s.generic {
+		mode = "force_generic_plan"
+	}
+	onOff := map[bool]string{true: "on", false: "off"}
+	exclusion := "partition"
+	if s.prove {
+		exclusion = "on"
+	}
+	err = r.send(ctx, `SELECT pg_catalog.set_config('statement_timeout', $1, true), pg_catalog.set_config('lock_timeout', $2, true),
+		pg_catalog.set_config('idle_in_transaction_session_timeout', '5s', true), pg_catalog.set_config('search_path', $3, true),
+		pg_catalog.set_config('plan_cache_mode', $4, true), pg_catalog.set_config('constraint_exclusion', $5, true),
+		pg_catalog.set_config('enable_partition_pruning', $6, true)`,
+		millis(limit), millis(r.opts.LockTimeout), path, mode, exclusion, onOff[!s.keepParts])
+	if err != nil {
+		return err
+	}
+	return f(ctx)
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%dms", max(d.Milliseconds(), 1)) }
+
+// send runs one statement by the extended protocol, which takes no second one,
+// and drops what it returns. Arguments are text.
+func (r *Runner) send(ctx context.Context, sql string, args ...string) error {
+	_, err := r.fetch(ctx, sql, args...)
+	return err
+}
+
+// fetch is send that returns the rows, all values as text.
+func (r *Runner) fetch(ctx context.Context, sql string, args ...string) ([][][]byte, error) {
+	values := make([][]byte, len(args))
+	for i, a := range args {
+		values[i] = []byte(a)
+	}
+	result := r.conn.PgConn().ExecParams(ctx, sql, values, nil, nil, nil).Read()
+	return result.Rows, result.Err
+}
+
+// prepared runs f with the statement prepared under the name it is given, and
+// drops it after. The text goes through PREPARE in SQL, not through the
+// protocol's Parse, so that it also works behind a pooler that renames the
+// protocol's statements; ExecParams keeps a second statement out. Types name
+// parameters whose type the server cannot infer, "" or a missing one leaves it
+// to the server.
+func (r *Runner) prepared(ctx context.Context, sql string, types []string, f func(ctx context.Context, name string) error) error {
+	r.serial++
+	name := fmt.Sprintf("pgsonde_explain_%d", r.serial)
+	list := ""
+	if len(types) > 0 {
+		named := make([]string, len(types))
+		for i, t := range types {
+			if named[i] = t; t == "" {
+				named[i] = "unknown"
+			}
+		}
+		list = " (" + strings.Join(named, ", ") + ")"
+	}
+	if err := r.send(ctx, "PREPARE "+name+list+" AS "+sql); err != nil {
+		return shifted(err, len("PREPARE "+name+list+" AS "))
+	}
+	err := f(ctx, name)
+	if err != nil { // the transaction is aborted: it has to end before DEALLOCATE works
+		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer stop()
+		if r.send(end, "ROLLBACK") == nil {
+			_ = r.send(end, "DEALLOCATE "+name)
+			_ = r.send(end, "BEGIN READ ONLY") // for the ROLLBACK of confined
+		}
+		return err
+	}
+	return r.send(ctx, "DEALLOCATE "+name)
+}
+
+// shifted moves the error position of a statement behind a prefix of ours back
+// into the statement as the user wrote it.
+func shifted(err error, by int) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && int(pg.Position) > by {
+		moved := *pg
+		moved.Position -= int32(by)
+		return &moved
+	}
+	return err
+}

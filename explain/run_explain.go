@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/plan"
+)
+
+// ask is one EXPLAIN of a prepared statement.
+type ask struct {
+	sql   string   // parameters as $n
+	types []string // of the parameters, "" where the server shall infer
+	// args are SQL literals for EXECUTE, one a parameter; nil asks for the generic plan.
+	args    []string
+	analyze bool
+	settings
+}
+
+// Plan is one plan with the JSON it came from.
+type Plan struct {
+	*plan.Tree
+	Raw json.RawMessage
+}
+
+// explain returns the plan of one statement: the generic one without args, the
+// custom one with them, measured with analyze.
+//
+// The generic plan is that of PREPARE with plan_cache_mode = force_generic_plan
+// and EXPLAIN EXECUTE on every major version. EXPLAIN (GENERIC_PLAN), which 16
+// brought, gives the same plan but only by the simple protocol, which would take
+// a second statement too: by the extended protocol, the only one used here, the
+// server takes the $n for parameters of EXPLAIN itself and wants them bound.
+//
+// Partitions are pruned with the values of EXECUTE when the plan starts, even a
+// generic one, and NULL prunes them all; such a plan is asked for again without
+// pruning.
+func (r *Runner) explain(ctx context.Context, a ask) (Plan, error) {
+	a.generic = a.args == nil
+	p, err := r.explainOnce(ctx, a)
+	if err == nil && a.generic && !a.keepParts && prunedAway(p) {
+		a.keepParts = true
+		return r.explainOnce(ctx, a)
+	}
+	return p, err
+}
+
+func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {
+	var out Plan
+	err := r.confined(ctx, a.settings, func(ctx context.Context) error {
+		return r.prepared(ctx, a.sql, a.types, func(ctx context.Context, name string) (err error) {
+			args := a.args
+			if args == nil {
+				if args, err = r.nulls(ctx, name); err != nil {
+					return err
+				}
+			}
+			out, err = r.execute(ctx, name, args, a.analyze)
+			return err
+		})
+	})
+	return out, err
+}
+
+// execute explains EXECUTE of the prepared statement.
+func (r *Runner) execute(ctx context.Context, name string, args []string, analyze bool) (Plan, error) {
+	options := "VERBOSE, FORMAT JSON"
+	if analyze {
+		options = "ANALYZE, BUFFERS, TIMING OFF, VERBOSE, FORMAT JSON"
+	}
+	call := ""
+	if len(args) > 0 {
+		call = "(" + strings.Join(args, ", ") + ")"
+	}
+	rows, err := r.fetch(ctx, "EXPLAIN ("+options+") EXECUTE "+name+call)
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		return Plan{}, errors.New("EXPLAIN returned no plan")
+	}
+	tree, err := plan.Parse(rows[0][0])
+	if err != nil {
+		return Plan{}, err
+	}
+	return Plan{Tree: tree, Raw: rows[0][0]}, nil
+}
+
+// nulls returns a NULL for each parameter of a prepared statement.
+func (r *Runner) nulls(ctx context.Context, name string) ([]string, error) {
+	types, err := r.parameterTypes(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]string, len(types))
+	for i := range args {
+		args[i] = "NULL"
+	}
+	return args, nil
+}
+
+// parameterTypes returns the SQL names of the parameter types of a prepared
+// statement, as the server inferred them.
+func (r *Runner) parameterTypes(ctx context.Context, name string) ([]string, error) {
+	rows, err := r.fetch(ctx, `SELECT pg_catalog.format_type(t, NULL)
+		FROM pg_catalog.pg_prepared_statements p, pg_catalog.unnest(p.parameter_types::oid[]) WITH ORDINALITY AS u(t, n)
+		WHERE p.name = $1 ORDER BY u.n`, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading parameter types: %w", err)
+	}
+	types := make([]string, len(rows))
+	for i, row := range rows {
+		types[i] = string(row[0])
+	}
+	return types, nil
+}
+
+// prunedAway reports an Append that lost partitions when the plan started.
+func prunedAway(p Plan) bool {
+	return p.Root.Find(func(n *plan.Node) bool { return n.SubplansRemoved > 0 }) != nil
+}

@@ -1,0 +1,222 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// maxAttempts bounds how often one statement is sent to find its types.
+const maxAttempts = 16
+
+// typed is explain for text whose parameters the server may not be able to type,
+// as pg_stat_statements leaves it. After each error it tries what the error asks
+// for, a few alternatives deep, and returns the ask that worked. The error is
+// that of the first attempt.
+func (r *Runner) typed(ctx context.Context, a ask) (Plan, ask, error) {
+	left := maxAttempts
+	p, worked, err := r.attempt(ctx, a, &left)
+	return p, worked, err
+}
+
+func (r *Runner) attempt(ctx context.Context, a ask, left *int) (Plan, ask, error) {
+	*left--
+	p, err := r.explain(ctx, a)
+	if err == nil {
+		return p, a, nil
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return p, a, err
+	}
+	for _, next := range repairs(a, pg) {
+		if *left <= 0 {
+			break
+		}
+		if p, worked, again := r.attempt(ctx, next, left); again == nil {
+			return p, worked, nil
+		}
+	}
+	return Plan{}, a, err
+}
+
+// repairs lists what may be changed about an ask that failed, likeliest first.
+func repairs(a ask, pg *pgconn.PgError) []ask {
+	at := byteOffset(a.sql, int(pg.Position))
+	switch pg.Code {
+	case "42P18": // could not determine data type of parameter $1
+		if m := paramName.FindStringSubmatch(pg.Message); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			return a.with([]int{n}, "text")
+		}
+	case "42601": // a type name before a parameter, where a constant was
+		if sql := castLiterals(a.sql); sql != a.sql {
+			a.sql = sql
+			return []ask{a}
+		}
+	case "42725": // operator or function is not unique
+		params := a.untyped(near(a.sql, at))
+		if len(params) == 0 {
+			return nil
+		}
+		out := a.with(params, "bigint")
+		if len(params) == 2 {
+			out = append(out, a.withEach(params, "timestamptz", "interval"), a.withEach(params, "date", "integer"))
+		}
+		return append(append(out, a.with(params, "timestamptz")...), a.with(params, "numeric")...)
+	case "42883", "42804", "42846": // operator does not exist, types cannot be matched
+		params := a.untyped(near(a.sql, at))
+		if len(params) == 0 {
+			params = a.untyped(inLimit(a.sql))
+		}
+		if len(params) == 0 {
+			return nil
+		}
+		var out []ask
+		for _, t := range otherTypes(pg.Message) {
+			out = append(out, a.with(params, t)...)
+		}
+		return out
+	case "42803", "42P10": // GROUP BY or DISTINCT over what was one constant
+		if sql := unifyCalls(a.sql); sql != a.sql {
+			a.sql = sql
+			return []ask{a}
+		}
+	}
+	return nil
+}
+
+var paramName = regexp.MustCompile(`parameter \$(\d+)`)
+
+// with returns a copy of the ask in which the parameters have the type.
+func (a ask) with(params []int, typ string) []ask {
+	types := slices.Repeat([]string{typ}, len(params))
+	return []ask{a.withEach(params, types...)}
+}
+
+func (a ask) withEach(params []int, types ...string) ask {
+	a.types = slices.Clone(a.types)
+	for i, n := range params {
+		for len(a.types) < n {
+			a.types = append(a.types, "")
+		}
+		if n > 0 {
+			a.types[n-1] = types[i]
+		}
+	}
+	return a
+}
+
+// untyped leaves out parameters that have a type already.
+func (a ask) untyped(params []int) []int {
+	return slices.DeleteFunc(params, func(n int) bool { return n > maxParams || n <= len(a.types) && a.types[n-1] != "" })
+}
+
+const maxParams = 65535
+
+// otherTypes reads the types an error names, other than text and unknown.
+func otherTypes(message string) []string {
+	var out []string
+	for _, m := range typePhrase.FindAllString(message, -1) {
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+var typePhrase = regexp.MustCompile(`timestamp with(?:out)? time zone|time with(?:out)? time zone|double precision|character varying|` +
+	`\b(?:bigint|integer|smallint|numeric|real|date|interval|uuid|boolean|jsonb?|bytea|inet|cidr|oid)\b(?:\[\])?`)
+
+// byteOffset turns the 1-based character position of an error into a byte offset.
+func byteOffset(sql string, position int) int {
+	if position <= 0 {
+		return len(sql)
+	}
+	off := 0
+	for ; position > 1 && off < len(sql); position-- {
+		_, n := utf8.DecodeRuneInString(sql[off:])
+		off += n
+	}
+	return off
+}
+
+// near lists the parameters of the operands left and right of the token at the
+// offset, or of the call that starts there.
+func near(sql string, at int) []int {
+	tokens := sqltext.Lex(sql)
+	i := slices.IndexFunc(tokens, func(t sqltext.Token) bool { return t.End > at })
+	if i < 0 || tokens[i].Kind == sqltext.EOF {
+		return nil
+	}
+	var out []int
+	if tokens[i].Kind != sqltext.Op {
+		return paramsIn(sql, operand(sql, tokens, i))
+	}
+	if i > 0 {
+		start := i - 1
+		if tokens[start].IsPunct(sql, ")") {
+			for depth := 0; start >= 0; start-- {
+				if tokens[start].IsPunct(sql, ")") {
+					depth++
+				} else if tokens[start].IsPunct(sql, "(") {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+			}
+		}
+		out = paramsIn(sql, tokens[max(start, 0):i])
+	}
+	return append(out, paramsIn(sql, operand(sql, tokens, i+1))...)
+}
+
+// operand returns the tokens of the constant, parenthesis or call that starts at i.
+func operand(sql string, tokens []sqltext.Token, i int) []sqltext.Token {
+	if i >= len(tokens) {
+		return nil
+	}
+	end := i
+	for tokens[end].Kind == sqltext.Word && end+1 < len(tokens) && !tokens[end].IsPunct(sql, "(") {
+		end++
+		if tokens[end].IsPunct(sql, "(") || tokens[end].Kind != sqltext.Word {
+			break
+		}
+	}
+	if tokens[end].IsPunct(sql, "(") {
+		end = closing(sql, tokens, end)
+	}
+	return tokens[i:min(end+1, len(tokens))]
+}
+
+// inLimit lists the parameters behind LIMIT, OFFSET and FETCH.
+func inLimit(sql string) []int {
+	tokens := sqltext.Lex(sql)
+	var out []int
+	for i, t := range tokens {
+		if t.Is(sql, "limit") || t.Is(sql, "offset") || t.Is(sql, "fetch") {
+			out = append(out, paramsIn(sql, operand(sql, tokens, i+1))...)
+		}
+	}
+	return out
+}
+
+func paramsIn(sql string, tokens []sqltext.Token) []int {
+	var out []int
+	for _, t := range tokens {
+		if t.Kind == sqltext.Param {
+			if n, err := strconv.Atoi(strings.TrimPrefix(t.Text(sql), "$")); err == nil && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
