@@ -37,7 +37,12 @@ func (r *Runner) attempt(ctx context.Context, a ask, left *int) (Plan, ask, erro
 	if !errors.As(err, &pg) {
 		return p, a, err
 	}
-	for _, next := range repairs(a, pg) {
+	options := repairs(a, pg)
+	if m := paramName.FindStringSubmatch(pg.Message); m != nil && (pg.Code == "42P18" || pg.Code == "42P08") {
+		n, _ := strconv.Atoi(m[1])
+		options = a.with([]int{n}, r.elsewhere(ctx, a, n))
+	}
+	for _, next := range options {
 		if *left <= 0 {
 			break
 		}
@@ -52,11 +57,6 @@ func (r *Runner) attempt(ctx context.Context, a ask, left *int) (Plan, ask, erro
 func repairs(a ask, pg *pgconn.PgError) []ask {
 	at := byteOffset(a.sql, int(pg.Position))
 	switch pg.Code {
-	case "42P18": // could not determine data type of parameter $1
-		if m := paramName.FindStringSubmatch(pg.Message); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			return a.with([]int{n}, "text")
-		}
 	case "42601": // a type name before a parameter, where a constant was
 		if sql := castLiterals(a.sql); sql != a.sql {
 			a.sql = sql
@@ -76,6 +76,9 @@ func repairs(a ask, pg *pgconn.PgError) []ask {
 		params := a.untyped(near(a.sql, at))
 		if len(params) == 0 {
 			params = a.untyped(inLimit(a.sql))
+		}
+		if len(params) == 0 {
+			params = a.untyped(inValues(a.sql))
 		}
 		if len(params) == 0 {
 			return nil
@@ -207,6 +210,52 @@ func inLimit(sql string) []int {
 		}
 	}
 	return out
+}
+
+// inValues lists the parameters in VALUES lists.
+func inValues(sql string) []int {
+	tokens := sqltext.Lex(sql)
+	var out []int
+	for i := 0; i+1 < len(tokens); i++ {
+		if !tokens[i].Is(sql, "values") {
+			continue
+		}
+		for i++; tokens[i].IsPunct(sql, "("); i++ {
+			end := closing(sql, tokens, i)
+			out = append(out, paramsIn(sql, tokens[i:end])...)
+			if i = end + 1; i >= len(tokens) || !tokens[i].IsPunct(sql, ",") {
+				break
+			}
+		}
+		i = min(i, len(tokens)-1)
+	}
+	return out
+}
+
+// elsewhere finds the type that parameter n has where it is compared with
+// something, given that the server could not tell from "$n IS NULL"; "text" when
+// it is not used anywhere else.
+func (r *Runner) elsewhere(ctx context.Context, a ask, n int) string {
+	tokens := sqltext.Lex(a.sql)
+	var b strings.Builder
+	done := 0
+	for i, t := range tokens[:len(tokens)-1] {
+		if t.Kind == sqltext.Param && t.Text(a.sql) == "$"+strconv.Itoa(n) && tokens[i+1].Is(a.sql, "is") {
+			b.WriteString(a.sql[done:t.Start] + "NULL::text")
+			done = t.End
+		}
+	}
+	found := "text"
+	_ = r.confined(ctx, a.settings, func(ctx context.Context) error {
+		return r.prepared(ctx, b.String()+a.sql[done:], a.types, func(ctx context.Context, name string) error {
+			types, err := r.parameterTypes(ctx, name)
+			if err == nil && n <= len(types) && types[n-1] != "unknown" {
+				found = types[n-1]
+			}
+			return err
+		})
+	})
+	return found
 }
 
 func paramsIn(sql string, tokens []sqltext.Token) []int {

@@ -10,7 +10,8 @@ SELECT x.indrelid::bigint, i.relname::text, am.amname::text, x.indisunique, x.in
               ORDER BY k),
        ARRAY(SELECT (x.indoption[k - 1] & 1) = 1 FROM pg_catalog.generate_series(1, x.indnkeyatts) k ORDER BY k),
        ARRAY(SELECT (x.indoption[k - 1] & 2) = 2 FROM pg_catalog.generate_series(1, x.indnkeyatts) k ORDER BY k),
-       ARRAY(SELECT CASE WHEN x.indcollation[k - 1] = 0 OR x.indcollation[k - 1] = a.attcollation THEN ''
+       ARRAY(SELECT CASE WHEN x.indcollation[k - 1] = 0 OR x.indcollation[k - 1] = a.attcollation
+                           OR a.attname IS NULL AND x.indcollation[k - 1] = 'pg_catalog."default"'::pg_catalog.regcollation THEN ''
                          ELSE COALESCE((SELECT co.collname FROM pg_catalog.pg_collation co WHERE co.oid = x.indcollation[k - 1]), '') END::text
                FROM pg_catalog.generate_series(1, x.indnkeyatts) k
                LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[k - 1] AND a.attnum > 0

@@ -7,7 +7,7 @@ SELECT w.schema, w.name, n.nspname::text, c.relname::text, c.oid::bigint, c.relk
          (SELECT rn.nspname || '.' || r.relname FROM pg_catalog.pg_class r
             JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
            WHERE r.oid = pg_catalog.pg_partition_root(c.oid)) ELSE '' END::text
-  FROM pg_catalog.unnest($1::text[], $2::text[]) AS w(schema, name)
+  FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) AS w(schema, name)
   JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(
          CASE WHEN w.schema = '' THEN pg_catalog.quote_ident(w.name)
               ELSE pg_catalog.quote_ident(w.schema) || '.' || pg_catalog.quote_ident(w.name) END)
