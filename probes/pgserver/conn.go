@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -22,7 +23,7 @@ type ConnOptions struct {
 }
 
 // Conn is one client connection: what an application's driver holds. One call
-// at a time; Close may come from any goroutine and ends a running call.
+// at a time, Close too; to end a call that runs, end its ctx.
 type Conn struct {
 	pg *pgconn.PgConn
 }
@@ -39,7 +40,7 @@ func (s *Server) Open(ctx context.Context, o ConnOptions) (*Conn, error) {
 			return nil, errors.New("the server was started without TCP")
 		}
 	}
-	cfg, err := pgconn.ParseConfig(dsn)
+	cfg, err := pgconn.ParseConfig(dsn + " " + s.shieldDSN())
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the throw-away server: %w", err)
 	}
@@ -59,6 +60,16 @@ func (s *Server) Open(ctx context.Context, o ConnOptions) (*Conn, error) {
 	}
 	return &Conn{pg: pg}, nil
 }
+
+// shieldDSN keeps the caller's own environment (PGSERVICE and the like) out of a
+// connection to this server: pgconn reads it under every DSN.
+func (s *Server) shieldDSN() string {
+	return "service=pgsonde servicefile=" + quoteDSN(filepath.Join(s.dir, serviceName)) +
+		" channel_binding=prefer target_session_attrs=any"
+}
+
+// serviceName is the file in the server's folder that holds an empty service.
+const serviceName = "service.conf"
 
 // dialFrom binds the local address, or dials without where the system does not
 // have it: macOS answers on 127.0.0.1 alone.
@@ -124,10 +135,14 @@ func (c *Conn) QueryText(ctx context.Context, sql string) ([][]string, error) {
 // closeTimeout bounds the farewell to a server that may be gone.
 const closeTimeout = time.Second
 
-// Close says good-bye and closes the connection. A call that is running ends
-// with an error.
+// Close says good-bye and closes the connection. After a call that was ended by
+// its ctx it waits for the cancel request, so that no goroutine is left.
 func (c *Conn) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	c.pg.Close(ctx) // the connection is closed whatever it says
+	select {
+	case <-c.pg.CleanupDone():
+	case <-ctx.Done():
+	}
 }

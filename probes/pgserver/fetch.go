@@ -42,7 +42,10 @@ func Fetch(ctx context.Context, major int, progress io.Writer) (Install, error) 
 	if in, err := probe(ctx, acct, bin, sourceFetched); err == nil {
 		return in, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := makeOpenDir(filepath.Dir(dir), acct); err != nil {
+		return Install{}, fmt.Errorf("making the cache: %w", err)
+	}
+	if err := makeOpenDir(dir, acct); err != nil {
 		return Install{}, fmt.Errorf("making the cache: %w", err)
 	}
 	lock, err := waitLock(ctx, filepath.Join(dir, fmt.Sprintf("lock-%d", major)))
@@ -61,6 +64,21 @@ func Fetch(ctx context.Context, major int, progress io.Writer) (Install, error) 
 		return Install{}, fmt.Errorf("the fetched PostgreSQL %d does not run here: %w", major, err)
 	}
 	return in, nil
+}
+
+// makeOpenDir makes a folder that the account can enter, whatever our umask; one
+// that is there stays as it is.
+func makeOpenDir(dir string, acct account) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if acct.id() == os.Geteuid() {
+		return nil
+	}
+	return os.Chmod(dir, 0o755)
 }
 
 // fetchInto packs, checks and unpacks next to dst, then renames into place. The
@@ -97,6 +115,9 @@ func fetchInto(ctx context.Context, dir, dst, platform string, p pin, progress i
 	pkg := filepath.Join(tmp, "out", "package")
 	if err := layLinks(pkg); err != nil {
 		return fmt.Errorf("laying links: %w", err)
+	}
+	if err := openDirs(pkg); err != nil {
+		return err
 	}
 	return os.Rename(pkg, dst)
 }

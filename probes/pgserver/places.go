@@ -45,9 +45,13 @@ func homePlaces() []string {
 	}
 }
 
-// cacheDir holds fetched servers and templates. Root's own cache is closed to
-// the account that runs the servers, so root uses the system's.
+// cacheDir holds fetched servers and templates: the folder in
+// PGSONDE_CACHE_DIR, else pgsonde in the user's cache folder. Root's own is
+// closed to the account that runs the servers, so root uses the system's.
 func cacheDir() (string, error) {
+	if dir := os.Getenv("PGSONDE_CACHE_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
 	if runtime.GOOS != "windows" && os.Geteuid() == 0 {
 		return "/var/cache/pgsonde", nil
 	}

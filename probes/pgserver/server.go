@@ -15,6 +15,9 @@ import (
 // dirPrefix starts the name of every server's folder.
 const dirPrefix = "pgsonde-"
 
+// lockName is the file in it whose lock says that its maker lives.
+const lockName = "owner.lock"
+
 // socketPort names the socket file of a server without TCP; no port is taken.
 const socketPort = 5432
 
@@ -96,10 +99,14 @@ func (s *Server) makeDir(base string, o Options) error {
 	if n := len(s.socketFile()); n > maxSocketPath {
 		return fmt.Errorf("the socket's path of %d bytes is over %d: %s", n, maxSocketPath, s.socketFile())
 	}
-	if s.lock, err = takeLock(filepath.Join(dir, "owner.lock")); err != nil {
+	if s.lock, err = takeLock(filepath.Join(dir, lockName)); err != nil {
 		return err
 	}
 	if err := s.acct.own(dir); err != nil {
+		return err
+	}
+	service := filepath.Join(dir, serviceName)
+	if err := os.WriteFile(service, []byte("[pgsonde]\n"), 0o600); err != nil {
 		return err
 	}
 	if o.noWatchdog {

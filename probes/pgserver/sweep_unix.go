@@ -15,9 +15,6 @@ import (
 // yet.
 const sweepAge = 30 * time.Second
 
-// lockName is the file whose lock says that the folder's maker lives.
-const lockName = "owner.lock"
-
 // sweep removes what a run left that was killed together with its watchdog: the
 // folders in base of our own account, or of ours as root, whose lock is free.
 func sweep(base string, acct account) {

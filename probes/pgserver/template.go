@@ -22,7 +22,7 @@ func (s *Server) layCluster(ctx context.Context, noCache bool) error {
 		return s.copyTemplate(tpl)
 	}
 	root := filepath.Dir(tpl)
-	if err := makeTemplateRoot(root); err != nil {
+	if err := makeTemplateRoot(root, s.acct); err != nil {
 		return s.initdb(ctx)
 	}
 	lock, err := waitLock(ctx, filepath.Join(root, "lock"))
@@ -47,9 +47,9 @@ func isCluster(dir string) bool {
 	return err == nil
 }
 
-func makeTemplateRoot(root string) error {
-	// The parent holds the fetched servers too: the other account must reach them.
-	if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
+func makeTemplateRoot(root string, acct account) error {
+	// The parent holds the fetched servers too: the account must reach them.
+	if err := makeOpenDir(filepath.Dir(root), acct); err != nil {
 		return err
 	}
 	return os.MkdirAll(root, 0o700)

@@ -79,7 +79,17 @@ func writeEntry(root *os.Root, h *tar.Header, r io.Reader) error {
 		return err
 	}
 	_, err = io.CopyN(w, r, h.Size)
-	return errors.Join(err, w.Close())
+	return errors.Join(err, w.Chmod(mode), w.Close()) // Chmod: whatever our umask
+}
+
+// openDirs lets every account into the folders under dir, whatever our umask.
+func openDirs(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return os.Chmod(path, 0o755)
+	})
 }
 
 // layLinks lays the links of shared libraries that npm cannot pack and the

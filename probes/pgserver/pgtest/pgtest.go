@@ -8,7 +8,9 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -146,6 +148,9 @@ func Start(t testing.TB, in pgserver.Install, o pgserver.Options) *pgserver.Serv
 			t.Logf("log of the server:\n%s", s.Log())
 		}
 		s.Stop()
+		if _, err := os.Stat(s.Dir()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the server left its folder %s", s.Dir())
+		}
 	})
 	return s
 }
