@@ -1,0 +1,65 @@
+package probes
+
+import (
+	"context"
+	"time"
+)
+
+// lockWait is how long a tick waits for the lock manager. A reading that takes
+// longer goes on without it; meanwhile the last one is shown with its age.
+const lockWait = 200 * time.Millisecond
+
+// lockPanel is the newest reading of the lock manager and the one that runs.
+type lockPanel struct {
+	last    *Locks
+	err     error
+	running chan struct{}
+}
+
+// lookAtLocks puts a reading of the lock manager into snap: the new one when it
+// is there in time, else the last one, which says by itself how old it is.
+func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) {
+	if s.readLocks == nil {
+		return
+	}
+	s.mu.Lock()
+	running := s.locks.running
+	if running == nil {
+		running = s.job(func(life context.Context) {
+			l, err := s.readLocks(life, ask)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.locks.running, s.locks.err = nil, err
+			if err == nil {
+				s.locks.last = l
+			}
+		})
+		s.locks.running = running
+	}
+	s.mu.Unlock()
+	t := time.NewTimer(lockWait)
+	defer t.Stop()
+	late := ""
+	select {
+	case <-running:
+	case <-ctx.Done():
+		late = "the lock manager has not answered yet"
+	case <-t.C:
+		late = "the lock manager has not answered yet"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if late == "" && s.locks.err != nil {
+		late = errorText(s.locks.err)
+	}
+	snap.Locks = s.locks.last
+	if late == "" {
+		return
+	}
+	old := Locks{}
+	if s.locks.last != nil {
+		old = *s.locks.last
+	}
+	old.Late = late
+	snap.Locks = &old
+}

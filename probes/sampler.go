@@ -1,0 +1,169 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Sampler reads one server, a Snapshot a tick. It holds at most two
+// connections, brings them back by itself, and never reads twice at once. Its
+// methods may be called from several goroutines.
+type Sampler struct {
+	opts   Options
+	target *target
+	enc    *encodings
+
+	flight chan struct{} // a token: who has it ticks
+	watch  *link         // activity, kills
+	work   *link         // locks, catalogs; the same link with one connection
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	jobs errgroup.Group
+
+	// readLocks reads the lock manager; nil: nobody does.
+	readLocks func(context.Context, LockAsk) (*Locks, error)
+
+	mu     sync.Mutex // guards all below
+	state  serverState
+	outage *outage
+	notes  []Note // for the next snapshot
+	seq    int64
+	cost   time.Duration // of the last tick
+	slow   slowClock
+	locks  lockPanel
+	back   comeback // of the work connection
+}
+
+// LockAsk says what a tick knows that matters to a reading of the lock manager.
+type LockAsk struct {
+	At      time.Time // the server's clock
+	Waiting int       // sessions that wait for a heavyweight lock or a safe snapshot; as far as they are not masked
+	Masked  bool      // other roles' waits are invisible in activity
+	Detail  bool      // Want.Locks
+}
+
+// Open connects and reads who answers, the names and the limits. The first
+// connection must succeed (with Wait: sooner or later); the second is tried
+// again while the sampler runs. The error is a *ConnectError.
+func Open(ctx context.Context, o Options) (*Sampler, error) {
+	o = o.withDefaults()
+	t, err := newTarget(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{opts: o, target: t, enc: &encodings{}, flight: make(chan struct{}, 1)}
+	s.flight <- struct{}{}
+	s.watch = newLink(s.enc)
+	s.work = s.watch
+	if o.Connections == 2 {
+		s.work = newLink(s.enc)
+	}
+	pg, h, err := t.connectFirst(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	s.watch.adopt(pg, h)
+	s.state.adopt(t, pg, h)
+	if t.passfile != "" {
+		s.notes = append(s.notes, Note{Text: t.passfile})
+	}
+	if s.work != s.watch {
+		if pg, h, err := t.connect(ctx); err == nil {
+			s.work.adopt(pg, h)
+		} else {
+			s.back.failed(time.Now())
+			s.note("one connection only: " + errorText(err))
+		}
+	}
+	s.refresh(ctx)
+	return s, nil
+}
+
+// Facts says who answers and what the server lets in, as last read.
+func (s *Sampler) Facts() (Server, Limits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.server, s.state.limits
+}
+
+// Interval is how long to wait between ticks when the user asked for base: a
+// server that answers slowly is asked more rarely.
+func (s *Sampler) Interval(base time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(base, 10*s.cost)
+}
+
+// Close ends the connections at once, whatever they are doing.
+func (s *Sampler) Close() {
+	s.end()
+	for _, l := range []*link{s.watch, s.work} {
+		l.shut()
+	}
+	_ = s.jobs.Wait()
+}
+
+// Work runs sql/NAME on the work connection with a deadline of its own.
+// Arguments are int, int64, uint32, []int or []uint32. It waits for the
+// connection while another statement runs there, and never delays a tick when
+// there are two connections. It does not reconnect: ErrNoConnection says that
+// the connection is away.
+func (s *Sampler) Work(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
+	return s.on(ctx, s.work, timeout, name, args)
+}
+
+// Watch runs sql/NAME on the watch connection, which a lock storm does not
+// block: kills, the text of one query. As Work otherwise.
+func (s *Sampler) Watch(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
+	return s.on(ctx, s.watch, timeout, name, args)
+}
+
+// ErrNoConnection says that a statement was not sent: the connection is away
+// and the sampler is about to bring it back.
+var ErrNoConnection = errors.New("no connection to the server")
+
+// ErrGone says that a backend is not there any more.
+var ErrGone = errors.New("no such backend any more")
+
+func (s *Sampler) on(ctx context.Context, l *link, timeout time.Duration, name string, args []any) (*Rows, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	stop := context.AfterFunc(s.life, cancel)
+	defer stop()
+	if err := l.take(ctx); err != nil {
+		return nil, err
+	}
+	defer l.give()
+	if !l.up() {
+		return nil, ErrNoConnection
+	}
+	rows, err := l.run(ctx, timeout, name, args...)
+	if err != nil && !l.up() {
+		s.gaveUp(l.hello)
+	}
+	return rows, err
+}
+
+// note keeps a fact for the next snapshot.
+func (s *Sampler) note(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, Note{At: s.state.at, Text: text})
+}
+
+// job runs f in the background until Close; done is closed when it returned.
+func (s *Sampler) job(f func(context.Context)) (done chan struct{}) {
+	done = make(chan struct{})
+	s.jobs.Go(func() error {
+		defer close(done)
+		f(s.life)
+		return nil
+	})
+	return done
+}
