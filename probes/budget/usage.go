@@ -19,6 +19,9 @@ type Usage struct {
 	CPUs              int  // 0 unknown
 	Rows              []Row
 	Findings          []probes.Finding
+	// Plan is the file's base added up with this server's limits; nil without a
+	// file.
+	Plan *Sum
 }
 
 // Origin says why a row is there.

@@ -1,0 +1,95 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// FileError is one mistake in a budget file or in a scenario. Line is 0 when
+// the mistake has no line: a scenario of the command line, a file that cannot
+// be read.
+type FileError struct {
+	File string
+	Line int
+	Msg  string
+}
+
+// Error is "FILE:LINE: MSG", without the parts that are unknown.
+func (e *FileError) Error() string {
+	switch {
+	case e.File == "":
+		return e.Msg
+	case e.Line == 0:
+		return e.File + ": " + e.Msg
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
+}
+
+// FileErrors are all mistakes of one file, by line. errors.As with a
+// *FileError finds the first.
+type FileErrors []*FileError
+
+// Error has a line for each mistake.
+func (es FileErrors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the mistakes to errors.Is and errors.As.
+func (es FileErrors) Unwrap() []error {
+	out := make([]error, len(es))
+	for i, e := range es {
+		out[i] = e
+	}
+	return out
+}
+
+// didYouMean is "; did you mean \"replicas\"?" when one of the known names is
+// near enough to be a typing mistake, else the list of them when it is short.
+func didYouMean(got string, known []string) string {
+	best, bestDist := "", len(got)/3+2
+	for _, k := range known {
+		if d := distance(strings.ToLower(got), strings.ToLower(k)); d < bestDist {
+			best, bestDist = k, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	if len(known) == 0 || len(known) > 12 {
+		return ""
+	}
+	sorted := slices.Sorted(slices.Values(known))
+	return "; known: " + strings.Join(sorted, ", ")
+}
+
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours between two names (optimal string alignment).
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return max(len(a), len(b))
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}

@@ -1,0 +1,163 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+)
+
+// none is a parameter without a default: the file must give it, or the kind
+// works it out from the others.
+const none = -1
+
+// param is one size a pool kind takes.
+type param struct {
+	name string
+	also []string // the stack's own names for it
+	def  int      // none when there is no default
+	lo   int      // the least that makes sense
+	flag bool     // on/off instead of a number
+	// unlimited: this value (and anything below lo) means "no limit" to the
+	// stack, which no budget can hold. have says that there is such a value.
+	unlimited int
+	have      bool
+}
+
+// sizer looks up a parameter: given, else default, else none.
+type sizer func(name string) int
+
+// kind is how one stack's pool grows. kept is what one process keeps open when
+// it is warm, cap the most it opens.
+type kind struct {
+	name   string
+	also   []string
+	params []param
+	// size works out kept and cap of one process. The error says which number
+	// is missing.
+	size func(p sizer) (kept, cap int, err error)
+	// idleS and lifeS are the ages in seconds at which the pool closes an idle
+	// and any connection by default; 0: never, or not known.
+	idleS, lifeS int
+}
+
+func num(name string, def, lo int, also ...string) param {
+	return param{name: name, def: def, lo: lo, also: also}
+}
+
+func flag(name string, def int) param { return param{name: name, def: def, flag: true} }
+
+func endless(p param, at int) param {
+	p.unlimited, p.have = at, true
+	return p
+}
+
+// findKind is the kind of that name.
+func findKind(name string) (kind, bool) {
+	for _, k := range kinds() {
+		if k.name == name || slices.Contains(k.also, name) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+func kindNames() []string {
+	var out []string
+	for _, k := range kinds() {
+		out = append(append(out, k.name), k.also...)
+	}
+	return out
+}
+
+// param is the parameter of that name.
+func (k kind) param(name string) (param, bool) {
+	for _, p := range k.params {
+		if p.name == name || slices.Contains(p.also, name) {
+			return p, true
+		}
+	}
+	return param{}, false
+}
+
+func (k kind) paramNames() []string {
+	var out []string
+	for _, p := range k.params {
+		out = append(append(out, p.name), p.also...)
+	}
+	return out
+}
+
+// parse reads the value of parameter p of this kind.
+func (k kind) parse(p param, what, text string) (int, error) {
+	if v, ok := truth(text); ok && p.flag {
+		if v {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	if p.flag {
+		return 0, fmt.Errorf("%s is %q; it must be on or off", what, text)
+	}
+	v, err := wholeNumber(text, what, -1, maxSize)
+	switch {
+	case err != nil:
+		return 0, err
+	case p.have && (v == p.unlimited || v < p.lo):
+		return 0, fmt.Errorf("%s %d is unlimited in %s, which no budget can hold; give a number", what, v, k.name)
+	case v < p.lo:
+		return 0, fmt.Errorf("%s is %d; the least is %d", what, v, p.lo)
+	}
+	return v, nil
+}
+
+// sizes works out kept and cap of one process from the given parameters (by
+// their first names).
+func (k kind) sizes(given map[string]int) (kept, limit int, err error) {
+	kept, limit, err = k.size(func(name string) int {
+		if v, ok := given[name]; ok {
+			return v
+		}
+		p, _ := k.param(name)
+		return p.def
+	})
+	return min(kept, limit), limit, err
+}
+
+// minMax is a pool that keeps lo and grows to hi.
+func minMax(lo, hi int, params ...param) kind {
+	return kind{
+		params: append([]param{
+			num("min", lo, 0, "min_size", "min_conns", "minimum_idle", "min_idle", "min_pool_size", "min_connections"),
+			num("max", hi, 1, "max_size", "max_conns", "maximum_pool_size", "max_pool_size", "pool_size", "max_connections"),
+		}, params...),
+		size: func(p sizer) (int, int, error) {
+			if p("max") < p("min") {
+				return 0, 0, errMinMax(p("min"), p("max"))
+			}
+			return p("min"), p("max"), nil
+		},
+	}
+}
+
+func errMinMax(lo, hi int) error { return fmt.Errorf("min %d is more than max %d", lo, hi) }
+
+// minDefaultsToMax is a pool that is filled to max unless min says less.
+func minDefaultsToMax(hi int) kind {
+	k := minMax(none, hi)
+	k.size = func(p sizer) (int, int, error) {
+		lo, hi := p("min"), p("max")
+		switch {
+		case lo == none:
+			lo = hi
+		case lo > hi:
+			return 0, 0, errMinMax(lo, hi)
+		}
+		return lo, hi, nil
+	}
+	return k
+}
+
+// named gives a kind its names and lifetimes.
+func (k kind) named(idleS, lifeS int, name string, also ...string) kind {
+	k.name, k.also, k.idleS, k.lifeS = name, also, idleS, lifeS
+	return k
+}

@@ -1,0 +1,197 @@
+package budget
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func commonRoleKeys() []string {
+	return []string{
+		"kind", "processes", "replicas", "extra", "surge", "runs", "group", "concurrency",
+		"via", "match", "also", "expect",
+	}
+}
+
+func (r *reader) roles(f *File, n *yaml.Node) {
+	for _, e := range r.entries(n, "roles") {
+		if !r.name(e, "role") {
+			continue
+		}
+		f.Roles = append(f.Roles, r.role(e))
+	}
+}
+
+// role reads one role. The kind comes first: it says which parameters there
+// are.
+func (r *reader) role(e entry) *Role {
+	out := &Role{
+		Name: e.key, Line: e.line, Kind: "pool", Params: map[string]int{},
+		Processes: 1, Replicas: 1, Runs: RunsAlways, Concurrency: 1,
+	}
+	what := "role " + e.key
+	before := len(r.errs)
+	entries := r.entries(e.val, what)
+	k, _ := findKind("pool")
+	for _, x := range entries {
+		if x.key != "kind" {
+			continue
+		}
+		name, ok := r.text(x.val, what+": kind")
+		if !ok {
+			return out
+		}
+		if k, ok = findKind(name); !ok {
+			r.errorf(x.line, "%s: no kind %q%s", what, name, didYouMean(name, kindNames()))
+			return out
+		}
+		out.Kind = k.name
+	}
+	for _, x := range entries {
+		if p, ok := k.param(x.key); ok {
+			r.roleParam(out, k, p, x)
+		} else {
+			r.roleKey(out, k, x)
+		}
+	}
+	if len(r.errs) > before {
+		return out
+	}
+	if _, _, err := k.sizes(out.Params); err != nil {
+		r.errorf(e.line, "%s: %s", what, err)
+	}
+	if out.Group != "" && out.Runs == RunsAlways {
+		r.errorf(e.line, "%s: a group is for jobs, of which one runs at a time; runs: job", what)
+	}
+	return out
+}
+
+func (r *reader) roleParam(role *Role, k kind, p param, x entry) {
+	what := "role " + role.Name + ": " + x.key
+	if _, dup := role.Params[p.name]; dup {
+		r.errorf(x.line, "%s is said twice: it is another name of %s", what, p.name)
+		return
+	}
+	text, ok := r.text(x.val, what)
+	if !ok {
+		return
+	}
+	v, err := k.parse(p, what, text)
+	if err != nil {
+		r.errorf(x.line, "%s", err)
+		return
+	}
+	role.Params[p.name] = v
+}
+
+// roleKey reads a key that every kind has.
+func (r *reader) roleKey(role *Role, k kind, x entry) {
+	what := "role " + role.Name + ": " + x.key
+	switch x.key {
+	case "kind":
+	case "processes":
+		role.Processes = r.count(x, what, 1)
+	case "replicas":
+		role.Replicas, role.replicasGiven = r.count(x, what, 0), true
+	case "concurrency":
+		role.Concurrency = r.count(x, what, 1)
+	case "extra":
+		r.extra(role, x, what)
+	case "surge":
+		if text, ok := r.text(x.val, what); ok {
+			s, err := parseSurge(text, what)
+			if err != nil {
+				r.errorf(x.line, "%s", err)
+			}
+			role.Surge = s
+		}
+	case "runs":
+		if text, ok := r.text(x.val, what); ok {
+			role.Runs = r.runs(text, x.line, what)
+		}
+	case "group":
+		role.Group, _ = r.text(x.val, what)
+	case "via":
+		role.Via, _ = r.text(x.val, what)
+	case "match":
+		role.match = r.rules(x.val, what)
+	case "also":
+		role.also = r.rules(x.val, what)
+	case "expect":
+		role.Expect = r.expect(x, what)
+	default:
+		r.unknown(x, "role "+role.Name, slices.Concat(commonRoleKeys(), k.paramNames()))
+	}
+}
+
+// count is a whole number from lo; lo when it is none.
+func (r *reader) count(x entry, what string, lo int) int {
+	n, ok := r.number(x.val, what, lo, maxSize)
+	if !ok {
+		return lo
+	}
+	return n
+}
+
+func (r *reader) extra(role *Role, x entry, what string) {
+	for _, e := range r.entries(x.val, what) {
+		if n, ok := r.number(e.val, what+" "+e.key, 0, maxSize); ok {
+			role.Extra = append(role.Extra, Extra{e.key, n})
+		}
+	}
+}
+
+// parseSurge reads "2" or "25%".
+func parseSurge(text, what string) (Surge, error) {
+	digits, percent := strings.CutSuffix(text, "%")
+	hi := maxSize
+	if percent {
+		hi = 1000
+	}
+	n, err := wholeNumber(digits, what, 0, hi)
+	return Surge{Declared: true, N: n, Percent: percent}, err
+}
+
+func (r *reader) runs(text string, line int, what string) Runs {
+	if on, ok := truth(text); ok {
+		if on {
+			return RunsAlways
+		}
+		return RunsOff
+	}
+	switch v := Runs(text); v {
+	case RunsAlways, RunsJob, RunsManual, RunsOff:
+		return v
+	}
+	r.errorf(line, "%s is %q%s", what, text, didYouMean(text, []string{"always", "job", "manual", "off"}))
+	return RunsAlways
+}
+
+// expectations are the long states that a role may be in without a warning.
+func expectations() []string { return []string{"advisory", "idle-in-transaction", "long-statements"} }
+
+func (r *reader) expect(x entry, what string) []string {
+	var out []string
+	for _, n := range list(x.val) {
+		v, ok := r.text(n, what)
+		if ok && !slices.Contains(expectations(), v) {
+			r.errorf(x.line, "%s: no expectation %q%s", what, v, didYouMean(v, expectations()))
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// list is a sequence's items, or the one value that stands for a list of one.
+func list(n *yaml.Node) []*yaml.Node {
+	n = resolve(n)
+	switch {
+	case isNull(n):
+		return nil
+	case n.Kind == yaml.SequenceNode:
+		return n.Content
+	}
+	return []*yaml.Node{n}
+}
