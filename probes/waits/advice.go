@@ -1,0 +1,239 @@
+package waits
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// Effect is what cancelling or terminating a session does for those behind it.
+type Effect string
+
+// Effects.
+const (
+	Frees      Effect = "frees"       // its locks are released at once
+	FreesQueue Effect = "frees-queue" // it waits itself: frees only what is behind it
+	Nothing    Effect = "nothing"     // the signal is accepted and changes nothing
+	Restarts   Effect = "restarts"    // it comes back and waits or works again
+	Impossible Effect = "impossible"  // there is no backend, or it ignores signals
+	Harmful    Effect = "harmful"     // it works and must not be done lightly
+)
+
+// Advice says what ending one session would do, by its state. Rolling back is
+// not slow in PostgreSQL: there is no undo, locks go within a fraction of a
+// second whatever the transaction wrote.
+type Advice struct {
+	Cancel, Terminate Effect
+	Why               string // one line
+	// Instead is what to do where neither helps, "" otherwise.
+	Instead string
+}
+
+// Verb of an Action.
+type Verb string
+
+// Verbs.
+const (
+	Cancel    Verb = "cancel"
+	Terminate Verb = "terminate"
+	Rollback  Verb = "rollback prepared"
+	Wait      Verb = "wait"
+	Other     Verb = "other" // not a matter of ending a session here
+)
+
+// Action is the best thing to do about a tree.
+type Action struct {
+	Verb  Verb
+	Key   Key
+	Frees int
+	Text  string // one line
+}
+
+// Wraparound reports whether a backend is an autovacuum that protects the
+// server against running out of transaction ids.
+func Wraparound(s *probes.Session) bool {
+	return s != nil && s.Kind == "autovacuum worker" && strings.HasSuffix(strings.TrimSpace(s.Query), "(to prevent wraparound)")
+}
+
+// Advise says what ending n would do.
+func (f *Forest) Advise(n *Node) Advice {
+	s := n.Session
+	switch {
+	case n.Key.Prepared():
+		return Advice{Impossible, Impossible, "a prepared transaction has no backend", f.rollback(n)}
+	case s == nil:
+		return Advice{Frees, Frees, "a backend that activity does not show: it is still connecting", ""}
+	}
+	if a, ok := system(s); ok {
+		return a
+	}
+	if s.Kind == probes.KindMasked || s.Kind == probes.KindMaskedSystem {
+		return Advice{Frees, Frees, "its state is hidden from this login", "grant pg_read_all_stats"}
+	}
+	if n.Edge != nil {
+		return Advice{FreesQueue, FreesQueue, "it waits itself: ending it frees only what is behind it", ""}
+	}
+	return byState(s)
+}
+
+// system is the advice for processes that are no client's.
+func system(s *probes.Session) (Advice, bool) {
+	switch s.Kind {
+	case "startup":
+		return Advice{
+			Impossible, Impossible, "the startup process replays WAL and cannot be signalled",
+			"on the primary end the transaction that holds AccessExclusive on this table, or here the query that blocks replay",
+		}, true
+	case "autovacuum worker":
+		if Wraparound(s) {
+			return Advice{
+				Harmful, Harmful, "anti-wraparound vacuum: it restarts at once and keeps the server from stopping",
+				"cancel the waiting DDL instead",
+			}, true
+		}
+		return Advice{Restarts, Restarts, "autovacuum gives way by itself after deadlock_timeout and runs again later", ""}, true
+	case "walsender":
+		return Advice{Harmful, Harmful, "a replication connection", "look at the standby or subscriber"}, true
+	case "logical replication worker", "logical replication apply worker", "logical replication parallel worker",
+		"logical replication tablesync worker", "logical replication launcher":
+		return Advice{Restarts, Restarts, "a replication worker restarts and waits again", "end the local session it waits for"}, true
+	case "parallel worker":
+		return Advice{Frees, Frees, "a parallel worker: its whole statement ends", ""}, true
+	}
+	return Advice{}, false
+}
+
+func byState(s *probes.Session) Advice {
+	event := s.WaitEventType + ":" + s.WaitEvent
+	switch {
+	case strings.HasPrefix(s.State, "idle in transaction"):
+		return Advice{Nothing, Frees, "idle in transaction: there is no statement to cancel", ""}
+	case s.State == "idle":
+		return Advice{Nothing, Frees, "idle: a lock of the session, not of a transaction; there is no statement to cancel", ""}
+	case event == "Client:ClientWrite":
+		return Advice{Nothing, Frees, "its client does not read the result: cancel waits for the socket", ""}
+	case event == "Client:ClientRead" && s.State == "active":
+		return Advice{Nothing, Frees, "waits for data of its client (COPY): cancel waits for the client", ""}
+	case event == "IPC:SyncRep":
+		return Advice{
+			Harmful, Harmful, "commits and waits for a synchronous standby: ending the wait commits locally only",
+			"bring the standby back, or change synchronous_standby_names",
+		}
+	case s.WaitEventType == "BufferPin" || s.WaitEvent == "BufferCleanup" || s.WaitEvent == "BufferPin":
+		return Advice{
+			Frees, Frees, "waits for somebody else's pin on a page",
+			"end the session with an open cursor on the same table",
+		}
+	}
+	return Advice{Frees, Frees, "cancel aborts the statement and its transaction; the client keeps its connection", ""}
+}
+
+func (f *Forest) rollback(n *Node) string {
+	if n.Prepared == nil {
+		return "find it in pg_prepared_xacts"
+	}
+	return fmt.Sprintf("in database %s, as %s or superuser: ROLLBACK PREPARED '%s'",
+		n.Prepared.Database, n.Prepared.Owner, strings.ReplaceAll(n.Prepared.GID, "'", "''"))
+}
+
+// best is the action that frees most at least cost: a queued strong request is
+// better cancelled than what it waits for ended, for it has done no work yet.
+func (f *Forest) best(t *Tree) Action {
+	root := t.Ends[0]
+	if ddl := f.queuedDDL(t); ddl != nil {
+		n := f.Node(ddl.Key)
+		return Action{Cancel, ddl.Key, len(ddl.Frees), fmt.Sprintf("cancel %d, the queued %s: frees %s and loses no committed work",
+			ddl.Key.PID, what(n), count(len(ddl.Frees)))}
+	}
+	n := t.Root
+	a := f.Advise(n)
+	act := Action{Key: n.Key, Frees: len(root.Frees)}
+	switch {
+	case n.Key.Prepared():
+		act.Verb, act.Text = Rollback, a.Instead
+	case a.Cancel == Impossible || a.Cancel == Harmful:
+		act.Verb, act.Text = Other, a.Why+": "+a.Instead
+	case n.Session != nil && n.Session.Kind == "autovacuum worker":
+		act.Verb, act.Text = Wait, a.Why
+	case a.Cancel == Nothing:
+		act.Verb, act.Text = Terminate, fmt.Sprintf("terminate %d: frees %s (%s)", n.Key.PID, count(act.Frees), a.Why)
+	case act.Frees == 0 && t.Victims > 0 && n.Edge == nil:
+		act.Verb, act.Text = Other, "ending "+n.Key.String()+" alone frees nobody: all behind it wait for another, too"
+	default:
+		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %d: frees %s", n.Key.PID, count(act.Frees))
+	}
+	return act
+}
+
+// queuedDDL is the end of a queued strong request that frees most of what the
+// tree holds up.
+func (f *Forest) queuedDDL(t *Tree) *End {
+	for i := range t.Ends[1:] {
+		e := &t.Ends[i+1]
+		n := f.Node(e.Key)
+		if n == nil || n.Edge == nil || n.Edge.LockType != "relation" || !strong(n.Edge.Mode) {
+			continue
+		}
+		if s := n.Session; s != nil && s.Kind == "startup" {
+			continue
+		}
+		others := t.Victims - 1
+		if 2*len(e.Frees) >= others || len(t.Ends[0].Frees) == 0 {
+			return e
+		}
+	}
+	if t.Root.Key.PID != 0 && (Wraparound(t.Root.Session) || len(t.Ends[0].Frees) == 0) {
+		return f.harmlessDDL(t)
+	}
+	return nil
+}
+
+// harmlessDDL is a waiting strong request whose root is not for ending, or
+// frees nobody: giving it up frees what is behind it, if only its own slot.
+func (f *Forest) harmlessDDL(t *Tree) *End {
+	for _, n := range t.Root.Children {
+		if n.Edge != nil && n.Edge.LockType == "relation" && strong(n.Edge.Mode) {
+			e := f.whatIf(n.proc)
+			return &e
+		}
+	}
+	return nil
+}
+
+// what names a queued request by its statement's first word, else its mode.
+func what(n *Node) string {
+	if n != nil && n.Session != nil {
+		if w := strings.ToUpper(firstWord(n.Session.Query)); w != "" && w != "<INSUFFICIENT" {
+			return w
+		}
+	}
+	if n != nil && n.Edge != nil {
+		return n.Edge.Mode.String()
+	}
+	return "request"
+}
+
+func firstWord(q string) string {
+	q = strings.TrimLeft(q, " \t\r\n(;")
+	end := strings.IndexFunc(q, func(r rune) bool { return r < 'A' || r > 'Z' && r < 'a' || r > 'z' })
+	if end < 0 {
+		end = len(q)
+	}
+	return q[:end]
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}
+
+// String is the pid, or 2pc for a prepared transaction.
+func (k Key) String() string {
+	if k.Prepared() {
+		return "prepared transaction " + k.VXID
+	}
+	return fmt.Sprint(k.PID)
+}

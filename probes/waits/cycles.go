@@ -1,0 +1,254 @@
+package waits
+
+import "slices"
+
+// compact is the waits-for relation with few arcs: nodes 0…n-1 are processes,
+// the rest stand for "any waiter of this mode before this place of the queue".
+// A queue of n whose members all block each other has n²/2 soft edges but 2n
+// arcs here; the paths between processes are the same.
+type compact struct {
+	arcs [][]int32
+	n    int
+}
+
+func (g *graph) compact(soft bool) *compact {
+	c := &compact{arcs: make([][]int32, len(g.procs)), n: len(g.procs)}
+	for _, o := range g.objects {
+		c.object(g, o, soft)
+	}
+	for _, w := range g.waits {
+		if w.obj == nil {
+			for _, l := range w.explicit {
+				if soft || l.kind == Hard {
+					c.arc(w.proc, l.proc)
+				}
+			}
+		}
+	}
+	return c
+}
+
+func (c *compact) arc(from, to int) { c.arcs[from] = append(c.arcs[from], int32(to)) }
+
+func (c *compact) node() int {
+	c.arcs = append(c.arcs, nil)
+	return len(c.arcs) - 1
+}
+
+func (c *compact) object(g *graph, o *object, soft bool) {
+	var before [16]int // mode → node that leads to every waiter of it so far; 0 none
+	for _, w := range o.queue {
+		conf := w.mode.Conflicts()
+		for i := range o.holders {
+			if h := &o.holders[i]; h.mask&conf != 0 && h.proc != w.proc {
+				c.arc(w.proc, h.proc)
+			}
+		}
+		if !soft {
+			continue
+		}
+		if w.reordered {
+			for _, b := range w.ahead {
+				c.arc(w.proc, b.proc)
+			}
+		} else {
+			for m, at := range before {
+				if at != 0 && conf&(1<<m) != 0 {
+					c.arc(w.proc, at)
+				}
+			}
+		}
+		next := c.node()
+		c.arc(next, w.proc)
+		if at := before[w.mode]; at != 0 {
+			c.arc(next, at)
+		}
+		before[w.mode] = next
+	}
+}
+
+// components are the strongly connected components with more than one process,
+// blockers before their waiters.
+func (c *compact) components() [][]int {
+	t := &tarjan{c: c, index: make([]int, len(c.arcs)), low: make([]int, len(c.arcs)), on: make([]bool, len(c.arcs))}
+	for root := range c.n {
+		if t.index[root] == 0 && len(c.arcs[root]) > 0 {
+			t.walk(root)
+		}
+	}
+	return t.out
+}
+
+// tarjan is his algorithm without recursion: queues are long.
+type tarjan struct {
+	c          *compact
+	index, low []int
+	on         []bool
+	clock      int
+	stack      []int
+	out        [][]int
+}
+
+func (t *tarjan) walk(root int) {
+	type frame struct{ v, next int }
+	frames := []frame{{v: root}}
+	t.enter(root)
+	for len(frames) > 0 {
+		f := &frames[len(frames)-1]
+		if f.next < len(t.c.arcs[f.v]) {
+			to := int(t.c.arcs[f.v][f.next])
+			f.next++
+			if t.index[to] == 0 {
+				t.enter(to)
+				frames = append(frames, frame{v: to})
+			} else if t.on[to] {
+				t.low[f.v] = min(t.low[f.v], t.index[to])
+			}
+			continue
+		}
+		v := f.v
+		frames = frames[:len(frames)-1]
+		if len(frames) > 0 {
+			p := frames[len(frames)-1].v
+			t.low[p] = min(t.low[p], t.low[v])
+		}
+		if t.low[v] == t.index[v] {
+			t.pop(v)
+		}
+	}
+}
+
+func (t *tarjan) enter(v int) {
+	t.clock++
+	t.index[v], t.low[v] = t.clock, t.clock
+	t.stack, t.on[v] = append(t.stack, v), true
+}
+
+// pop takes v's component off the stack.
+func (t *tarjan) pop(v int) {
+	var comp []int
+	for {
+		x := t.stack[len(t.stack)-1]
+		t.stack = t.stack[:len(t.stack)-1]
+		t.on[x] = false
+		if x < t.c.n {
+			comp = append(comp, x)
+		}
+		if x == v {
+			break
+		}
+	}
+	if len(comp) > 1 {
+		t.out = append(t.out, comp)
+	}
+}
+
+// Cycle is a set of sessions that wait for each other in a circle.
+type Cycle struct {
+	// Members in the order of waiting where that is a plain circle: each waits
+	// for the next, the last for the first.
+	Members []Key
+	// Hard: a deadlock; the server aborts one of them at deadlock_timeout. Else
+	// the circle closes through a queue, which the server reorders then.
+	Hard bool
+	// Tree draws the members and those behind them when no root leads there: its
+	// root is the member with the youngest transaction, the cheapest to end. Nil
+	// when the members hang below a root.
+	Tree *Tree
+}
+
+// cycles finds the circles and marks those waiters whose place in a queue the
+// deadlock detector may change.
+func (g *graph) cycles() (comps [][]int, hard []bool) {
+	comps = g.compact(true).components()
+	if len(comps) == 0 {
+		return nil, nil
+	}
+	deadlocks := g.compact(false).components()
+	in := map[int]int{}
+	for i, d := range deadlocks {
+		for _, p := range d {
+			in[p] = i + 1
+		}
+	}
+	hard = make([]bool, len(comps))
+	for i, comp := range comps {
+		inside := map[int]bool{}
+		for _, p := range comp {
+			inside[p] = true
+			hard[i] = hard[i] || in[p] != 0
+		}
+		for _, p := range comp {
+			g.doubtSoft(p, inside)
+		}
+	}
+	return comps, hard
+}
+
+// doubtSoft flags both sides of soft edges within a circle.
+func (g *graph) doubtSoft(p int, inside map[int]bool) {
+	for _, w := range g.procs[p].waits {
+		if w.obj == nil || w.proved {
+			continue
+		}
+		g.blockers(w, func(l link) bool {
+			if l.kind == Soft && inside[l.proc] {
+				w.flag(DoubtCycle)
+				for _, b := range g.procs[l.proc].waits {
+					b.flag(DoubtCycle)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func (w *wait) flag(d Doubt) {
+	if !w.proved && w.doubt == "" {
+		w.doubt = d
+	}
+}
+
+// circle puts a component's members in the order of waiting, from the lowest
+// key on, as far as that is a plain circle.
+func (g *graph) circle(comp []int) []Key {
+	rest := map[int]bool{}
+	first := comp[0]
+	for _, p := range comp {
+		rest[p] = true
+		if g.procs[p].key.Less(g.procs[first].key) {
+			first = p
+		}
+	}
+	var out []Key
+	for at := first; at >= 0; {
+		out = append(out, g.procs[at].key)
+		delete(rest, at)
+		next := -1
+		for _, w := range g.procs[at].waits {
+			g.blockers(w, func(l link) bool {
+				if rest[l.proc] && (next < 0 || g.procs[l.proc].key.Less(g.procs[next].key)) {
+					next = l.proc
+				}
+				return true
+			})
+		}
+		at = next
+	}
+	left := make([]Key, 0, len(rest))
+	for p := range rest {
+		left = append(left, g.procs[p].key)
+	}
+	slices.SortFunc(left, compareKeys)
+	return append(out, left...)
+}
+
+func compareKeys(a, b Key) int {
+	switch {
+	case a.Less(b):
+		return -1
+	case b.Less(a):
+		return 1
+	}
+	return 0
+}

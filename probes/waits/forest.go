@@ -1,0 +1,271 @@
+package waits
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// Forest is who waits for whom in one reading. Build makes it; it does not
+// change afterwards.
+type Forest struct {
+	At      time.Time     // of the reading, the server's clock
+	Age     time.Duration // how much older than the snapshot it is; the panel is late
+	Reading probes.Reading
+	Late    string // why it is late, "" it is not
+	Waiters int    // sessions that wait: lock groups count once
+	// Unasked waiters are known to wait but not for whom: more than are asked for.
+	Unasked int
+	// Torn are the sessions whose answers changed between two readings of this
+	// one tick; what is drawn for them is the lock table's own, earlier, state.
+	Torn []int
+	// Trees by victims × longest wait, the worst first.
+	Trees  []*Tree
+	Cycles []Cycle
+	// Alone are waiters that nothing seems to block: just granted, or waiting for
+	// a member of their own lock group.
+	Alone         []*Node
+	SafeSnapshots []SafeSnapshot
+
+	g     *graph
+	names names
+	nodes []*Node // by process
+	role  func(probes.Session) string
+	cand  [][]option // by process: the blockers it may be drawn under
+	rev   [][]int    // by process: those that have it in cand
+	rows  map[probes.LockTag]*Queue
+	reach *reach
+	prog  map[int]*probes.Progress // by pid
+}
+
+// Tree is a root and everybody who waits for it.
+type Tree struct {
+	Root    *Node
+	Victims int // sessions that wait for the root, directly or not, each once
+	Longest time.Duration
+	// Slots are the connection slots pinned: client backends among root and
+	// victims. ByRole splits them by the role they are counted for.
+	Slots  int
+	ByRole map[string]int
+	Ends   []End // the root's first, then the others that free somebody, most first
+	Best   Action
+}
+
+// Node is a session, or a prepared transaction, as it is drawn: once.
+type Node struct {
+	Key      Key
+	Session  *probes.Session      // nil: a prepared transaction, or a backend that activity does not show
+	Prepared *probes.PreparedXact // nil: a backend
+	GID      string               // of a prepared transaction, "" unknown
+	Role     string               // "" none
+	// Edge is what it waits for, nil for a root. Its blocker is the node it is
+	// drawn under, but for a row's queue, which is drawn under the row's locker.
+	Edge   *Edge
+	Queue  *Queue // the row queue it stands in or heads, nil none
+	Parent *Node  // nil: a root
+	// Blocked is how long its statement has been running or, for a root, -1;
+	// Edge.Wait restarts with each lock the statement waits for.
+	Blocked  time.Duration
+	Children []*Node
+	Behind   int // nodes drawn below it
+	// Elsewhere are sessions that wait for it and are drawn under another.
+	Elsewhere []Key
+	Doubt     Doubt
+
+	proc int
+}
+
+// Queue is all who wait for one row: the head waits for the transaction that
+// locked the row, the others for the head's tuple lock. Ending the head only
+// promotes the next.
+type Queue struct {
+	Object string // row (0,1) of public.acct
+	Heads  []Key  // who hold the tuple lock; several when they share it
+	Len    int    // members, heads not counted
+}
+
+// SafeSnapshot is a SERIALIZABLE READ ONLY DEFERRABLE transaction and those
+// that must end before it may start. The lock table does not show this wait.
+type SafeSnapshot struct {
+	Waiter   *Node
+	Blockers []*Node
+}
+
+// BackendID is the session's identity, "" when it has none or is masked.
+func (n *Node) BackendID() string {
+	if n.Session == nil {
+		return ""
+	}
+	return n.Session.BackendID()
+}
+
+// Build judges a reading. l is s.Locks unless a test says otherwise; nil means
+// that nobody waits. roleOf names the role whose slots a session takes; nil
+// means its user.
+func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) string) *Forest {
+	if roleOf == nil {
+		roleOf = func(s probes.Session) string { return s.User }
+	}
+	f := &Forest{role: roleOf, rows: map[probes.LockTag]*Queue{}, prog: map[int]*probes.Progress{}}
+	if l == nil {
+		f.g = newGraph(&probes.Locks{})
+		return f
+	}
+	f.At, f.Reading, f.Late = l.At, l.Reading, l.Late
+	if s != nil {
+		f.Age = max(0, s.At.Sub(l.At))
+	}
+	f.names = newNames(l)
+	for i := range l.Progress {
+		f.prog[l.Progress[i].PID] = &l.Progress[i]
+	}
+	f.g = newGraph(l)
+	if l.Reading == probes.ReadEdges {
+		f.g.fromAnswers(l)
+	} else {
+		f.g.fromRows(l.Rows)
+		f.g.confirm(l)
+	}
+	f.g.facts(s, l)
+	f.Torn = f.g.torn
+	for i := range f.g.procs {
+		if len(f.g.procs[i].waits) > 0 {
+			f.Waiters++
+		}
+	}
+	f.Unasked = max(0, l.Waiting-f.Waiters)
+	f.draw(l)
+	return f
+}
+
+// facts fills in what is known of each process.
+func (g *graph) facts(s *probes.Snapshot, l *probes.Locks) {
+	var more map[int]*probes.Session
+	xids := map[uint32]*probes.PreparedXact{}
+	for i := range l.Prepared {
+		xids[l.Prepared[i].XID] = &l.Prepared[i]
+	}
+	for i := range g.procs {
+		p := &g.procs[i]
+		switch {
+		case p.key.Prepared():
+			p.prepared = xids[g.prep[p.key.VXID]]
+		case p.session == nil && s != nil:
+			if more == nil {
+				more = make(map[int]*probes.Session, len(s.Sessions))
+				for j := range s.Sessions {
+					more[s.Sessions[j].PID] = &s.Sessions[j]
+				}
+			}
+			p.session = more[p.key.PID]
+		}
+	}
+}
+
+func (f *Forest) draw(l *probes.Locks) {
+	f.candidates()
+	f.nodes = make([]*Node, len(f.g.procs))
+	f.reach = newReach(f.g)
+	comps, hard := f.g.cycles()
+	f.place(comps, hard)
+	for _, t := range f.Trees {
+		f.finish(t)
+	}
+	slices.SortStableFunc(f.Trees, func(a, b *Tree) int {
+		return cmp.Or(-cmp.Compare(a.harm(), b.harm()), compareKeys(a.Root.Key, b.Root.Key))
+	})
+	for i := range f.Cycles {
+		if t := f.Cycles[i].Tree; t != nil {
+			f.finish(t)
+		}
+	}
+	for _, w := range l.SafeSnapshots {
+		ss := SafeSnapshot{Waiter: f.fact(w.PID)}
+		for _, b := range w.Blockers {
+			ss.Blockers = append(ss.Blockers, f.fact(b))
+		}
+		f.SafeSnapshots = append(f.SafeSnapshots, ss)
+	}
+}
+
+// harm is what trees are sorted by.
+func (t *Tree) harm() float64 { return float64(t.Victims) * max(0.001, t.Longest.Seconds()) }
+
+// fact is a node that stands in no tree.
+func (f *Forest) fact(pid int) *Node {
+	if p, ok := f.g.index[Key{PID: pid}]; ok {
+		return f.node(p)
+	}
+	return &Node{Key: Key{PID: pid}, Blocked: -1, proc: -1}
+}
+
+// Node is how a session is drawn; nil when it neither waits nor blocks.
+func (f *Forest) Node(k Key) *Node {
+	p, ok := f.g.index[k]
+	if !ok || f.nodes == nil {
+		return nil
+	}
+	return f.nodes[p]
+}
+
+// AlsoBlockedBy are the blockers of a node other than the one it is drawn under.
+func (f *Forest) AlsoBlockedBy(n *Node) []Key {
+	var out []Key
+	seen := map[Key]bool{}
+	if n.Parent != nil {
+		seen[n.Parent.Key] = true
+	}
+	for _, e := range f.Blockers(n.Key) {
+		if !seen[e.Blocker] {
+			seen[e.Blocker] = true
+			out = append(out, e.Blocker)
+		}
+	}
+	return out
+}
+
+// finish counts what a tree costs and what would end it.
+func (f *Forest) finish(t *Tree) {
+	victims := f.reach.victims(t.Root.proc)
+	t.Victims = len(victims)
+	t.ByRole = map[string]int{}
+	for _, p := range victims {
+		for _, w := range f.g.procs[p].waits {
+			t.Longest = max(t.Longest, f.waited(w))
+		}
+		f.slot(t, p)
+	}
+	f.slot(t, t.Root.proc)
+	t.Root.sort()
+	f.ends(t, victims)
+	t.Best = f.best(t)
+}
+
+func (f *Forest) slot(t *Tree, p int) {
+	s := f.g.procs[p].session
+	if s == nil || s.Kind != probes.KindClient && s.Kind != probes.KindMasked {
+		return
+	}
+	t.Slots++
+	t.ByRole[f.role(*s)]++
+}
+
+// sort puts the longest waiter first: an order that time does not change.
+func (n *Node) sort() {
+	for _, c := range n.Children {
+		c.sort()
+		n.Behind += c.Behind + 1
+	}
+	slices.SortStableFunc(n.Children, func(a, b *Node) int {
+		return cmp.Or(-cmp.Compare(a.wait(), b.wait()), compareKeys(a.Key, b.Key))
+	})
+}
+
+func (n *Node) wait() time.Duration {
+	if n.Edge == nil {
+		return -1
+	}
+	return n.Edge.Wait
+}

@@ -1,0 +1,270 @@
+package waits
+
+import (
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// Key names a process of the forest: a backend, by its lock group's leader, or
+// a prepared transaction, which has no pid.
+type Key struct {
+	PID  int
+	VXID string // prepared transactions only
+}
+
+// Prepared reports whether the key is a prepared transaction.
+func (k Key) Prepared() bool { return k.PID == 0 }
+
+// Less orders keys by pid.
+func (k Key) Less(o Key) bool {
+	if k.PID != o.PID {
+		return k.PID < o.PID
+	}
+	return k.VXID < o.VXID
+}
+
+// proc is a lock group, a lone backend or a prepared transaction.
+type proc struct {
+	key      Key
+	session  *probes.Session // nil: nothing is known but the pid
+	prepared *probes.PreparedXact
+	waits    []*wait // its own and its parallel workers'
+	holds    []hold  // of objects somebody waits for
+}
+
+type hold struct {
+	obj  *object
+	mask uint16
+}
+
+// holder is one process that holds locks on an object.
+type holder struct {
+	proc int
+	pid  int
+	mask uint16
+}
+
+// object is a contended lock: its holders and its queue, head first.
+type object struct {
+	tag     probes.LockTag
+	holders []holder
+	queue   []*wait
+	modes   uint16 // of the queue
+	grouped bool   // a parallel worker waits here
+}
+
+// wait is one process's ungranted request.
+type wait struct {
+	proc  int
+	pid   int // the member of the lock group that waits
+	obj   *object
+	mode  probes.LockMode
+	start time.Time // zero: unknown
+	pos   int       // in obj.queue
+	shape probes.LockTag
+
+	// reordered holds the processes ahead as the server itself gave them,
+	// when that is not what the replay says.
+	reordered bool
+	ahead     []*wait
+	proved    bool // the server's own answer agrees
+	doubt     Doubt
+	// explicit are the blockers when the lock entries are of an earlier tick.
+	explicit []link
+}
+
+// link is one blocker of a wait.
+type link struct {
+	proc int
+	pid  int // the member that holds or waits
+	kind Kind
+	mode probes.LockMode
+}
+
+type graph struct {
+	procs   []proc
+	index   map[Key]int
+	leader  map[int]int // parallel worker → leader
+	objects []*object
+	waits   []*wait
+	row     map[int]probes.LockTag // pid → the tuple lock it holds: the row it is after
+	prep    map[string]uint32      // virtualtransaction → xid of a prepared transaction
+	torn    []int                  // pids whose readings contradict each other
+}
+
+func newGraph(l *probes.Locks) *graph {
+	g := &graph{
+		procs:  make([]proc, 0, len(l.Procs)),
+		index:  make(map[Key]int, len(l.Procs)),
+		leader: map[int]int{},
+		row:    map[int]probes.LockTag{},
+		prep:   map[string]uint32{},
+	}
+	for i := range l.Procs {
+		s := &l.Procs[i]
+		// leader_pid is also set for parallel apply workers, which are no lock group.
+		if s.Kind == "parallel worker" && s.LeaderPID != 0 {
+			g.leader[s.PID] = s.LeaderPID
+		}
+	}
+	for i := range l.Procs {
+		s := &l.Procs[i]
+		if _, worker := g.leader[s.PID]; !worker {
+			g.procs[g.proc(Key{PID: s.PID})].session = s
+		}
+	}
+	for _, r := range l.Rows {
+		if r.PID == 0 && r.Granted && r.Tag.Type == "transactionid" && r.Mode == probes.ExclusiveLock {
+			g.prep[r.VXID] = r.Tag.XID
+		}
+	}
+	return g
+}
+
+// proc is the index of key's process, made when it is new.
+func (g *graph) proc(k Key) int {
+	if i, ok := g.index[k]; ok {
+		return i
+	}
+	g.procs = append(g.procs, proc{key: k})
+	g.index[k] = len(g.procs) - 1
+	return len(g.procs) - 1
+}
+
+// group is the process a row belongs to: the leader of its lock group.
+func (g *graph) group(r *probes.LockRow) int {
+	if r.PID == 0 {
+		return g.proc(Key{VXID: r.VXID})
+	}
+	if l, ok := g.leader[r.PID]; ok {
+		return g.proc(Key{PID: l})
+	}
+	return g.proc(Key{PID: r.PID})
+}
+
+// fromRows reads contended objects out of rows of one instant.
+func (g *graph) fromRows(rows []probes.LockRow) {
+	objects := make(map[probes.LockTag]*object, len(rows)/2)
+	for i := range rows {
+		if r := &rows[i]; !r.Granted && r.Mode != probes.NoLock && objects[r.Tag] == nil {
+			o := &object{tag: r.Tag}
+			objects[r.Tag] = o
+			g.objects = append(g.objects, o)
+		}
+	}
+	held := map[heldKey]int{} // → index of obj.holders
+	for i := range rows {
+		r := &rows[i]
+		if r.Mode == probes.NoLock {
+			continue
+		}
+		if r.Granted && r.Tag.Type == "tuple" && r.PID != 0 {
+			g.row[r.PID] = r.Tag
+		}
+		o := objects[r.Tag]
+		switch {
+		case o == nil:
+		case !r.Granted:
+			g.addWait(o, r)
+		default:
+			hk := heldKey{o, r.PID, r.VXID}
+			if r.PID != 0 {
+				hk.vxid = ""
+			}
+			if j, ok := held[hk]; ok {
+				o.holders[j].mask |= r.Mode.Bit()
+				continue
+			}
+			held[hk] = len(o.holders)
+			o.holders = append(o.holders, holder{proc: g.group(r), pid: r.PID, mask: r.Mode.Bit()})
+		}
+	}
+	for _, o := range g.objects {
+		o.order()
+		for _, h := range o.holders {
+			p := &g.procs[h.proc]
+			p.holds = append(p.holds, hold{o, h.mask})
+		}
+	}
+}
+
+type heldKey struct {
+	obj  *object
+	pid  int
+	vxid string
+}
+
+func (g *graph) addWait(o *object, r *probes.LockRow) {
+	w := &wait{proc: g.group(r), pid: r.PID, obj: o, mode: r.Mode, start: r.WaitStart, shape: r.Tag}
+	o.queue = append(o.queue, w)
+	_, worker := g.leader[r.PID]
+	o.grouped = o.grouped || worker
+	o.modes |= r.Mode.Bit()
+	g.waits = append(g.waits, w)
+	g.procs[w.proc].waits = append(g.procs[w.proc].waits, w)
+}
+
+// blockers yields what blocks w, hard edges first. A process that holds and
+// waits ahead is a hard edge only.
+func (g *graph) blockers(w *wait, yield func(link) bool) {
+	if w.obj == nil {
+		for _, l := range w.explicit {
+			if !yield(l) {
+				return
+			}
+		}
+		return
+	}
+	conf := w.mode.Conflicts()
+	for i := range w.obj.holders {
+		h := &w.obj.holders[i]
+		if x := conf & h.mask; x != 0 && h.proc != w.proc {
+			if !yield(link{h.proc, h.pid, Hard, strongest(x)}) {
+				return
+			}
+		}
+	}
+	ahead := w.obj.queue[:w.pos]
+	if w.reordered {
+		ahead = w.ahead
+	}
+	for _, b := range ahead {
+		if conf&b.mode.Bit() != 0 && b.proc != w.proc && !w.obj.holdsAgainst(b, conf) {
+			if !yield(link{b.proc, b.pid, Soft, b.mode}) {
+				return
+			}
+		}
+	}
+}
+
+// holdsAgainst reports whether b, which waits here, also holds something here
+// that conflicts: then its edge is the hard one.
+func (o *object) holdsAgainst(b *wait, conf uint16) bool {
+	if conf&o.heldMask() == 0 {
+		return false
+	}
+	for i := range o.holders {
+		if o.holders[i].pid == b.pid && o.holders[i].mask&conf != 0 && b.pid != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *object) heldMask() (m uint16) {
+	for i := range o.holders {
+		m |= o.holders[i].mask
+	}
+	return m
+}
+
+// strongest is the strongest mode of a mask.
+func strongest(mask uint16) probes.LockMode {
+	for m := probes.AccessExclusiveLock; m > probes.NoLock; m-- {
+		if mask&m.Bit() != 0 {
+			return m
+		}
+	}
+	return probes.NoLock
+}

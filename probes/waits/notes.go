@@ -1,0 +1,125 @@
+package waits
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// Notes are what a person should know about a node beyond its row, one line
+// each, the most telling first.
+func (f *Forest) Notes(n *Node) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if n.Doubt == DoubtTorn {
+		add("changed while it was read: the next reading will tell")
+	} else if n.Doubt != "" && n.Edge != nil && n.Edge.Kind == Soft {
+		add("order in the queue is not proved: %s", n.Doubt)
+	}
+	if n.Prepared != nil {
+		add("prepared transaction %q of %s in %s, %s old: no backend to end", n.Prepared.GID, n.Prepared.Owner,
+			n.Prepared.Database, age(f.At.Sub(n.Prepared.Prepared)))
+	} else if n.Key.Prepared() {
+		add("a prepared transaction that pg_prepared_xacts does not name any more")
+	}
+	out = append(out, f.progressNotes(n)...)
+	out = append(out, f.queueNotes(n)...)
+	if s := n.Session; s != nil {
+		out = append(out, sessionNotes(n, s)...)
+	}
+	return out
+}
+
+func (f *Forest) progressNotes(n *Node) []string {
+	p := f.prog[n.Key.PID]
+	if p == nil || n.Key.PID == 0 {
+		return nil
+	}
+	s := p.Command
+	if r := f.names.get(p.Database, classRelation, p.Relation); r != "" {
+		s += " on " + r
+	}
+	s += ": " + p.Phase
+	if p.Total > 0 {
+		s += fmt.Sprintf(", %d%%", 100*p.Done/p.Total)
+	}
+	out := []string{s}
+	if p.LockersTotal > 0 {
+		out = append(out, fmt.Sprintf("waits for transactions one after the other: %d of %d are over, now %d",
+			p.LockersDone, p.LockersTotal, p.CurrentLocker))
+	}
+	return out
+}
+
+// queueNotes speak of a hot row, a multixact and a queued strong request.
+func (f *Forest) queueNotes(n *Node) []string {
+	var out []string
+	rows := map[*Queue]bool{}
+	for _, c := range n.Children {
+		if q := c.Queue; q != nil && !rows[q] {
+			rows[q] = true
+			out = append(out, fmt.Sprintf("%s: %d at its head, %d queued behind; ending a waiter only promotes the next",
+				q.Object, max(1, len(q.Heads)), q.Len))
+		}
+	}
+	if e := n.Edge; e != nil {
+		if strong(e.Mode) && e.LockType == "relation" && n.Behind > 0 {
+			out = append(out, fmt.Sprintf("queued for %s on %s: %s behind it, readers too where they conflict",
+				e.Mode, e.Object, count(n.Behind)))
+		}
+		if e.LockType == "transactionid" && f.shareLocked(n) {
+			out = append(out, "the row may be share-locked by more sessions than shown: the next appears when this one ends")
+		}
+	}
+	return out
+}
+
+// shareLocked guesses a multixact: the waiter holds the row's tuple lock while
+// its blocker last asked for a shared row lock or wrote nothing to the row.
+func (f *Forest) shareLocked(n *Node) bool {
+	if n.Parent == nil || n.Parent.Session == nil {
+		return false
+	}
+	if _, row := f.g.row[n.Key.PID]; !row {
+		return false
+	}
+	q := strings.ToLower(n.Parent.Session.Query)
+	return strings.Contains(q, "for share") || strings.Contains(q, "for key share")
+}
+
+func sessionNotes(n *Node, s *probes.Session) []string {
+	var out []string
+	switch {
+	case Wraparound(s):
+		out = append(out, "autovacuum to prevent wraparound: not to be ended; cancel what waits for it")
+	case s.Kind == "autovacuum worker":
+		out = append(out, "autovacuum: cancelled by the waiter itself after deadlock_timeout")
+	case s.Kind == "startup":
+		out = append(out, "WAL replay: all of it stands still while it waits")
+	case strings.HasPrefix(s.Kind, "logical replication"):
+		out = append(out, "replication lags while this waits")
+	}
+	if n.Edge == nil && s.State != "active" && s.Kind == probes.KindClient {
+		out = append(out, "the query shown is its last one, not necessarily the one that took the lock")
+	}
+	if n.Edge != nil && n.Edge.Tag.Type == "object" && n.Edge.Tag.ClassID == classDatabase && n.Edge.Tag.ObjID == 0 {
+		out = append(out, "every commit with a NOTIFY, in all databases, queues here")
+	}
+	if n.Edge == nil && s.WaitEvent == "SyncRep" {
+		out = append(out, "commits and waits for a synchronous standby")
+	}
+	return out
+}
+
+// age is a duration as people say it.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < 48*time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
