@@ -174,7 +174,7 @@ func (n *Normal) Original(edits []Edit) []Edit {
 	return out
 }
 
-// Spell writes normalised text with the source's placeholders.
+// spell writes normalised text with the source's placeholders.
 func (n *Normal) spell(text string) string {
 	if n.Dialect == Dollar {
 		return text
