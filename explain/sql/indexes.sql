@@ -2,7 +2,7 @@
 -- Arrays run over the key columns. A collation is named only where it is not the column's own.
 SELECT x.indrelid::bigint, i.relname::text, am.amname::text, x.indisunique, x.indisvalid, x.indisprimary,
        COALESCE(pg_catalog.pg_get_expr(x.indpred, x.indrelid), ''), i.relpages::float8,
-       ARRAY(SELECT pg_catalog.pg_get_indexdef(x.indexrelid, k, true)
+       ARRAY(SELECT pg_catalog.pg_get_indexdef(x.indexrelid, k, false)
                FROM pg_catalog.generate_series(1, x.indnkeyatts) k ORDER BY k),
        ARRAY(SELECT COALESCE(a.attname, '')::text
                FROM pg_catalog.generate_series(1, x.indnkeyatts) k

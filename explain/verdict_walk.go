@@ -1,0 +1,170 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// Scan is the judgement of one scan of a plan.
+type Scan struct {
+	Node  *plan.Node
+	Class Class
+	Why   string // one sentence, without a full stop
+	Index *Index // nil when unknown
+	Table *Table // nil when unknown
+
+	Key   string   // first index column that no equality fixes, as the plan writes it
+	Side  int      // +1: the scan ascends on it, -1: it descends
+	Fixed []string // index columns before it that an equality fixes
+	Bound string   // the condition that would start the scan at the cursor, as the plan writes it
+	// Doubt says that the class rests on an assumption, given in Why.
+	Doubt bool
+	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
+	Limited, Ordered bool
+}
+
+// Rows is the size of the scanned table, -1 when it is not known.
+func (s *Scan) Rows() float64 {
+	if s.Table == nil {
+		return unknownTable
+	}
+	return s.Table.Rows
+}
+
+// Tiny reports a table too small to matter.
+func (s *Scan) Tiny() bool { return s.Rows() >= 0 && s.Rows() < tinyRows }
+
+// Scans judges every scan of a plan, plan first: below each Limit it follows the
+// nodes that keep the order of their input to the scan that gives the order, and
+// compares where that scan starts with where its filter says the page starts.
+//
+// At an ordered index scan the index columns are walked; those with an equality
+// in the index condition are passed over. The first other column K, ascending or
+// descending by the scan's direction and the index's, decides:
+//   - the index condition bounds K on the side where the scan starts: it seeks,
+//     unless the filter implies a tighter start (weak-start) or many rows share a
+//     value of K and an OR goes on about them (weak-bound);
+//   - otherwise, if the filter implies such a bound: prefix-scan; if all its
+//     branches but K IS NULL do: null-branch; if K is inside an expression that
+//     hides it: opaque-key; else the scan rightly starts at its first row.
+//
+// A join filter over an ordered outer scan counts as its filter.
+func Scans(t *plan.Tree, c Catalog, q *Known) []*Scan {
+	w := walker{catalog: c, known: q}
+	w.visit(t.Root, place{})
+	return w.scans
+}
+
+// Known is what is known beside the plan. Nil knows nothing.
+type Known struct {
+	// Params holds the values of $1, $2, … as SQL literals, "" for unknown.
+	Params []string
+	// Reuses says that the statement's author numbers parameters and uses one
+	// twice, so that two numbers are two values.
+	Reuses bool
+}
+
+type walker struct {
+	catalog Catalog
+	known   *Known
+	scans   []*Scan
+}
+
+// place is where in the plan a node stands.
+type place struct {
+	limited bool          // a Limit is above, fed through this path
+	ordered bool          // and nothing between them sorts
+	filter  *sqltext.Expr // join filter of a nested loop above whose outer side this is
+}
+
+func (w *walker) visit(n *plan.Node, at place) {
+	switch n.Type {
+	case "Index Scan", "Index Only Scan":
+		w.scans = append(w.scans, w.indexScan(n, at))
+	case "Seq Scan", "Bitmap Heap Scan", "CTE Scan", "Tid Scan", "Tid Range Scan", "Sample Scan", "Foreign Scan":
+		w.scans = append(w.scans, w.otherScan(n, at))
+	}
+	for i, child := range n.Children {
+		w.visit(child, below(n, child, i, at))
+	}
+}
+
+// below says what the place of a child is, given that of its parent.
+func below(n, child *plan.Node, i int, at place) place {
+	switch child.Relationship {
+	case "InitPlan", "SubPlan":
+		return place{}
+	}
+	switch n.Type {
+	case "Limit":
+		return place{limited: true, ordered: true}
+	case "Sort", "Gather", "Hash Join", "BitmapAnd", "BitmapOr", "Hash", "Recursive Union", "SetOp", "HashSetOp":
+		return place{limited: at.limited && child.Relationship == "Outer"}
+	case "Aggregate":
+		if n.Strategy != "Sorted" {
+			return place{}
+		}
+		return at
+	case "WindowAgg", "ModifyTable":
+		return place{limited: at.limited, ordered: at.ordered && n.Type == "WindowAgg"}
+	case "Nested Loop", "Merge Join":
+		if i != 0 {
+			return place{}
+		}
+		if n.JoinFilter != "" && n.Type == "Nested Loop" && at.ordered {
+			if e, err := sqltext.ParseExpr(n.JoinFilter); err == nil {
+				at.filter = e
+			}
+		}
+		return at
+	case "Subquery Scan":
+		at.filter = nil
+		return at
+	}
+	return at
+}
+
+// otherScan judges a scan that gives no order.
+func (w *walker) otherScan(n *plan.Node, at place) *Scan {
+	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered}
+	switch {
+	case !at.limited:
+		s.Class, s.Why = NoPage, "it does not feed a limit"
+	case at.ordered:
+		s.Class, s.Why = FromStart, "the page asks for no order"
+	case n.Type == "Bitmap Heap Scan" || n.Type == "Tid Scan" || n.Type == "Tid Range Scan":
+		s.Class, s.Why = PartSort, "the rows that the index condition leaves are read unordered and sorted"
+		if n.PlanRows <= fewSorted {
+			s.Class, s.Why = Seek, "few rows are left to sort"
+		}
+	default:
+		s.Class, s.Why = FullSort, "rows are read unordered and sorted: no index gives the order"
+	}
+	return s
+}
+
+// sortedScan judges an index scan whose rows are sorted again above it.
+func (s *Scan) sortedScan() {
+	n := s.Node
+	switch {
+	case n.IndexCond == "":
+		s.Class, s.Why = FullSort, "the whole index is read and sorted: no index gives the order"
+	case n.PlanRows > fewSorted:
+		s.Class, s.Why = PartSort, "the rows that the index condition leaves are read and sorted"
+	default:
+		s.Class, s.Why = Seek, "few rows are left to sort"
+	}
+}
+
+// quote writes an identifier as EXPLAIN does where a plain one will not do.
+func quote(name string) string {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		}
+	}
+	return name
+}
