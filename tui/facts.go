@@ -1,0 +1,203 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/spark"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// roleFacts is everything about a role, at most h lines of w cells.
+func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
+	g := t.Glyphs
+	what := string(r.Origin)
+	if r.Runs != "" {
+		what += ", runs " + r.Runs
+	}
+	if r.Via != "" {
+		what += ", through " + r.Via
+	}
+	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: r.Role}}, dim(what))}
+	add := func(label, value string) {
+		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit(label, 12, false)}, theme.Span{Text: value}))
+	}
+	now := strconv.Itoa(r.Now)
+	if r.Cap != nil {
+		now += " of " + strconv.Itoa(*r.Cap)
+	}
+	if r.Kept != nil {
+		now += ", keeps " + strconv.Itoa(*r.Kept)
+	}
+	if r.Peak != nil && (r.Cap == nil || *r.Peak != *r.Cap) {
+		now += fmt.Sprintf(", %d with surge", *r.Peak)
+	}
+	add("now", now)
+	if r.Busy != nil {
+		add("of these", fmt.Sprintf("%d busy, %d idle, %d idle in tx", *r.Busy, or0(r.Idle), or0(r.IdleInTx)))
+		add("waiting", fmt.Sprintf("%d for a lock", or0(r.LockWaiting)))
+	} else {
+		add("of these", "? (masked)")
+	}
+	if r.OldestTxS != nil {
+		add("oldest tx", age(*r.OldestTxS))
+	}
+	add("most seen", strconv.Itoa(f.peaks[r.Role]))
+	n := min(w, histLen)
+	out = append(out, t.Line(w, theme.Span{Text: trend(f, r, g, n)}))
+	if note := roleNote(r); note != "" {
+		out = append(out, wrap(t, theme.Normal, "", note, w)...)
+	}
+	out = append(out, podLines(t, r, w)...)
+	for _, x := range f.use.Findings {
+		if x.Subject != r.Role {
+			continue
+		}
+		sev := severity(x.Severity)
+		out = append(out, "")
+		out = append(out, wrap(t, sev, theme.Sign(sev)+" ", x.Message, w)...)
+		if x.Action != "" {
+			out = append(out, wrap(t, theme.Dim, "  ", x.Action, w)...)
+		}
+	}
+	return out[:min(len(out), h)]
+}
+
+func or0(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// podLines are a role's pods, a bar for each.
+func podLines(t *theme.Theme, r budget.Row, w int) []string {
+	if len(r.AllPods) == 0 {
+		return nil
+	}
+	head := t.Split(w, []theme.Span{{Role: theme.Head, Text: "pod"}}, []theme.Span{{Role: theme.Head, Text: "now busy  cap"}})
+	out := []string{"", head}
+	bar := max(6, w-16-3-15)
+	for _, p := range r.AllPods {
+		role, limit := theme.Normal, t.None
+		full, rest := "", theme.Pad("", bar)
+		if p.Cap > 0 {
+			limit = strconv.Itoa(p.Cap)
+			full, rest = spark.Bar(t.Glyphs, float64(p.Busy), float64(p.Cap), bar)
+			if p.Busy >= p.Cap {
+				role = theme.Crit
+			}
+		}
+		out = append(out, t.Line(w,
+			theme.Span{Role: role, Text: theme.Sign(role)}, theme.Span{Text: t.Fit(p.Addr, 16, false) + " "},
+			theme.Span{Role: role, Text: full}, theme.Span{Role: theme.Dim, Text: rest},
+			theme.Span{Text: fmt.Sprintf(" %4d %4d %4s", p.Now, p.Busy, limit)}))
+	}
+	return out
+}
+
+// wrap breaks text at blanks into lines of w cells; lead stands before the first.
+func wrap(t *theme.Theme, r theme.Role, lead, text string, w int) []string {
+	var out []string
+	n := len(lead)
+	for i, l := range wrapText(t.Clean(text), w-n) {
+		if i > 0 {
+			lead = theme.Pad("", n)
+		}
+		out = append(out, t.Line(w, theme.Span{Role: r, Text: lead + l}))
+	}
+	return out
+}
+
+type fact struct{ label, value string }
+
+// sessionFacts is everything about one backend except its statement; what it
+// does not have is left out.
+func sessionFacts(f *frame, s *probes.Session) []fact {
+	lasting := func(x float64) string {
+		if x < 0 {
+			return ""
+		}
+		return age(x)
+	}
+	now := s.State
+	if now == "" && s.BackendStart.IsZero() {
+		now = "? (masked)"
+	}
+	if a := f.age(s.StateChange); a >= 0 && now != "" {
+		now += " for " + age(a)
+	}
+	addr := s.Addr
+	if s.Port > 0 {
+		addr += ":" + strconv.Itoa(s.Port)
+	}
+	leader := ""
+	if s.LeaderPID != 0 {
+		leader = strconv.Itoa(s.LeaderPID)
+	}
+	wait := ""
+	if s.WaitEventType != "" {
+		wait = s.WaitEventType + ":" + s.WaitEvent
+	}
+	all := []fact{
+		{"role", f.role(s)},
+		{"state", now},
+		{"waits for", wait},
+		{"transaction", lasting(f.age(s.XactStart))},
+		{"statement", lasting(f.age(s.QueryStart))},
+		{"connected", lasting(f.age(s.BackendStart))},
+		{"user", s.User},
+		{"database", s.Database},
+		{"application", s.App},
+		{"from", addr},
+		{"kind", s.Kind},
+		{"xid", s.XID},
+		{"xmin", s.XMin},
+		{"leader", leader},
+	}
+	return slices.DeleteFunc(all, func(x fact) bool { return x.value == "" })
+}
+
+// twoColumns is the width from which facts stand in two columns.
+const twoColumns = 76
+
+// factRows is how many lines n facts take.
+func factRows(n, w int) int {
+	if w < twoColumns {
+		return n
+	}
+	return (n + 1) / 2
+}
+
+func drawFacts(t *theme.Theme, facts []fact, w int) []string {
+	rows := factRows(len(facts), w)
+	col := w
+	if rows < len(facts) {
+		col = w/2 - 1
+	}
+	out := make([]string, rows)
+	for i, x := range facts {
+		cell := t.Line(col, theme.Span{Role: theme.Dim, Text: t.Fit(x.label, 12, false)}, theme.Span{Text: x.value})
+		if i < rows {
+			out[i] = cell
+		} else {
+			out[i-rows] = theme.Pad(out[i-rows], col+2) + cell
+		}
+	}
+	return out
+}
+
+// wrapText breaks clean text into lines of w cells, at blanks where it can.
+func wrapText(s string, w int) []string {
+	if clean.Width(s) <= w {
+		return []string{s}
+	}
+	return strings.Split(ansi.Wrap(s, max(1, w), ""), "\n")
+}

@@ -1,0 +1,134 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// overlay is a box over the body that takes the keys while it is there.
+type overlay interface {
+	title() string
+	// key answers a key; done closes the overlay.
+	key(k string, a action) (res result, done bool)
+	// draw gives the lines inside the box, at most h of at most w cells.
+	draw(t *theme.Theme, w, h int) []string
+}
+
+// frameBox draws a border round lines.
+func frameBox(t *theme.Theme, title string, lines []string, maxW int) []string {
+	w := 0
+	for _, l := range lines {
+		w = max(w, lipgloss.Width(l))
+	}
+	w = min(max(w, len(title)+2), maxW-4)
+	edge := func(s string) string { return t.Paint(theme.Dim, false, s) }
+	head := t.Line(w, theme.Span{Role: theme.Strong, Text: " " + title + " "})
+	out := []string{edge(t.Corners[0]+t.Rule) + head + edge(strings.Repeat(t.Rule, w+1-lipgloss.Width(head))+t.Corners[1])}
+	for _, l := range lines {
+		out = append(out, edge(t.Bar)+" "+theme.Pad(l, w)+" "+edge(t.Bar))
+	}
+	return append(out, edge(t.Corners[2]+strings.Repeat(t.Rule, w+2)+t.Corners[3]))
+}
+
+// help lists every key.
+type help struct {
+	keys keymap
+	off  int
+	rows int // lines it had to draw when it was last scrolled
+}
+
+func newHelp(k keymap) *help { return &help{keys: k} }
+
+func (h *help) title() string { return "Keys" }
+
+func (h *help) key(_ string, a action) (result, bool) {
+	switch a {
+	case actUp, actPageUp:
+		h.off = max(0, h.off-1)
+	case actDown, actPageDown:
+		h.off++
+	case actHelp, actBack, actQuit, actEnter:
+		return result{}, true
+	}
+	return result{}, false
+}
+
+func (h *help) draw(t *theme.Theme, w, height int) []string {
+	groups, order := map[string][]string{}, []string{}
+	for _, b := range h.keys.all {
+		if _, ok := groups[b.group]; !ok {
+			order = append(order, b.group)
+			groups[b.group] = []string{t.Paint(theme.Strong, false, b.group)}
+		}
+		k := b.Help().Key
+		if t.ASCII {
+			k = asciiKey(k)
+		}
+		groups[b.group] = append(groups[b.group], t.Paint(theme.Key, false, t.Fit(k, 13, false))+t.Line(24, theme.Span{Role: theme.Dim, Text: b.Help().Desc}))
+	}
+	var lines []string
+	if w >= 2*37+4 {
+		lines = columns(groups, order)
+	} else {
+		for _, g := range order {
+			lines = append(lines, groups[g]...)
+		}
+	}
+	off := max(0, min(h.off, len(lines)-height))
+	return lines[off:min(len(lines), off+height)]
+}
+
+// columns sets the first group left of all others.
+func columns(groups map[string][]string, order []string) []string {
+	left, right := groups[order[0]], []string{}
+	for i, g := range order[1:] {
+		if i > 0 {
+			right = append(right, "")
+		}
+		right = append(right, groups[g]...)
+	}
+	out := make([]string, max(len(left), len(right)))
+	for i := range out {
+		var l, r string
+		if i < len(left) {
+			l = left[i]
+		}
+		if i < len(right) {
+			r = right[i]
+		}
+		out[i] = theme.Pad(l, 38) + "  " + r
+	}
+	return out
+}
+
+// confirm asks before something that cannot be undone; only y does it.
+type confirm struct {
+	head  string
+	lines []string
+	yes   result
+}
+
+func newConfirm(title string, lines []string, yes result) *confirm {
+	return &confirm{title, lines, yes}
+}
+
+func (c *confirm) title() string { return c.head }
+
+func (c *confirm) key(k string, _ action) (result, bool) {
+	if k == "y" {
+		return c.yes, true
+	}
+	return result{}, true
+}
+
+func (c *confirm) draw(t *theme.Theme, w, h int) []string {
+	var out []string
+	for _, l := range c.lines {
+		out = append(out, t.Line(w, theme.Span{Text: l}))
+	}
+	out = append(out, "", t.Line(w, theme.Span{Role: theme.Key, Text: "y"}, theme.Span{Role: theme.Dim, Text: " do it   any other key: no"}))
+	return out[max(0, len(out)-h):]
+}

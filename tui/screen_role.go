@@ -1,0 +1,179 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/spark"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+	"github.com/pgsonde/pgsonde/tui/tree"
+)
+
+// roleScreen is the sessions of one role, by pod.
+type roleScreen struct {
+	role  string
+	tree  *tree.Model
+	g     theme.Glyphs
+	f     *frame
+	w, h  int
+	byKey map[string]*probes.Session
+}
+
+func newRole(g theme.Glyphs, role string) *roleScreen {
+	return &roleScreen{role: role, g: g, tree: tree.New(g, []table.Column{
+		{ID: "pid", Title: "pod, pid", Min: 12, Max: 22},
+		{ID: "state", Title: "state", Min: 8, Max: 8},
+		{ID: "wait", Title: "waits for", Min: 12, Max: 22, Prio: 4},
+		{ID: "tx", Title: "tx", Right: true, Min: 7, Max: 8, Prio: 1},
+		{ID: "for", Title: "in state", Right: true, Min: 8, Prio: 5},
+		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 1},
+	})}
+}
+
+func (s *roleScreen) name() string       { return s.role }
+func (s *roleScreen) list() *table.Model { return s.tree.Model }
+func (s *roleScreen) Fold()              { s.tree.Fold() }
+func (s *roleScreen) Unfold()            { s.tree.Unfold() }
+func (s *roleScreen) keys() []action {
+	return []action{actEnter, actBack, actFilter, actCopyQuery}
+}
+
+func (s *roleScreen) want(w *probes.Want) {
+	w.Sessions = true
+	w.QueryBytes = max(w.QueryBytes, lineBytes)
+}
+
+func (s *roleScreen) size(w, h int) {
+	s.w, s.h = w, h
+	tw, _ := beside(w)
+	s.tree.SetSize(tw, h-1)
+}
+
+func (s *roleScreen) load(f *frame) {
+	s.f = f
+	if f.snap.Sessions == nil && f.live {
+		return
+	}
+	byKey := map[string]*probes.Session{}
+	byPod := map[string][]tree.Node{}
+	var order []string
+	row, _ := f.row(s.role)
+	for _, p := range row.AllPods {
+		order = append(order, p.Addr)
+		byPod[p.Addr] = nil
+	}
+	for i := range f.snap.Sessions {
+		x := &f.snap.Sessions[i]
+		if f.role(x) != s.role {
+			continue
+		}
+		if _, ok := byPod[x.Addr]; !ok {
+			order = append(order, x.Addr)
+		}
+		key := sessionKey(x)
+		byKey[key] = x
+		wait := waitCell(x)
+		byPod[x.Addr] = append(byPod[x.Addr], tree.Node{Row: table.Row{Key: key, Sign: wait.Role, Cells: []table.Cell{
+			{Text: strconv.Itoa(x.PID)}, stateCell(x), wait, ageCell(f.age(x.XactStart)), ageCell(f.age(x.StateChange)), statementCell(x),
+		}}})
+	}
+	nodes := make([]tree.Node, 0, len(order))
+	for _, addr := range order {
+		nodes = append(nodes, tree.Node{Row: s.podRow(addr, row, len(byPod[addr])), Kids: byPod[addr]})
+	}
+	keepGone(s.tree.Model, s.byKey, byKey)
+	s.byKey = byKey
+	s.tree.SetNodes(nodes)
+}
+
+// podRow heads the sessions of one address.
+func (s *roleScreen) podRow(addr string, r budget.Row, n int) table.Row {
+	name := addr
+	if name == "" {
+		name = "(address hidden)"
+	}
+	out := table.Row{Key: "pod " + addr, Head: true}
+	var count, bar table.Cell
+	for _, p := range r.AllPods {
+		if p.Addr != addr {
+			continue
+		}
+		count.Text = fmt.Sprintf("%d busy", p.Busy)
+		if p.Cap > 0 {
+			bar.Text, bar.Rest = spark.Bar(s.g, float64(p.Busy), float64(p.Cap), 10)
+			bar.Rest += fmt.Sprintf(" %d of %d busy", p.Busy, p.Cap)
+			if p.Busy >= p.Cap {
+				out.Sign, bar.Role = theme.Crit, theme.Crit
+			}
+		}
+		n = p.Now
+	}
+	out.Cells = []table.Cell{{Text: name}, {Text: strconv.Itoa(n) + " conns"}, {Text: ""}, {}, {}, bar}
+	if bar.Text == "" && bar.Rest == "" {
+		out.Cells[5] = table.Cell{Text: count.Text, Role: theme.Dim}
+	}
+	return out
+}
+
+func (s *roleScreen) act(a action) (result, bool) {
+	r, ok := s.tree.Selected()
+	if !ok {
+		return result{}, false
+	}
+	if x := s.byKey[r.Key]; x != nil {
+		return sessionAct(a, x)
+	}
+	return result{}, a == actEnter && s.tree.Toggle()
+}
+
+func (s *roleScreen) draw(t *theme.Theme) []string {
+	if s.f == nil {
+		return make([]string, s.h)
+	}
+	r, ok := s.f.row(s.role)
+	head := t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  not connected now"})
+	if ok {
+		head = t.Line(s.w, s.summary(r)...)
+	}
+	lines := s.tree.Draw(t)
+	if s.f.snap.Sessions == nil && !s.f.live && len(lines) > 1 {
+		lines[1] = t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  this reading has no sessions"})
+	}
+	if tw, pane := beside(s.w); pane > 0 {
+		var side []string
+		if x := s.selected(); x != nil {
+			side = sessionPane(t, s.f, x, pane, len(lines))
+		} else if ok {
+			side = roleFacts(t, s.f, r, pane, len(lines))
+		}
+		lines = sideBySide(t, lines, side, tw)
+	}
+	return append([]string{head}, lines...)
+}
+
+func (s *roleScreen) selected() *probes.Session {
+	if r, ok := s.tree.Selected(); ok {
+		return s.byKey[r.Key]
+	}
+	return nil
+}
+
+// summary is the role in one line.
+func (s *roleScreen) summary(r budget.Row) []theme.Span {
+	sign := roleSign(r)
+	text := strconv.Itoa(r.Now)
+	if r.Cap != nil {
+		text += " of " + strconv.Itoa(*r.Cap)
+	}
+	out := []theme.Span{{Text: " "}, {Role: sign, Text: theme.Sign(sign)}, {Role: strong(sign), Text: text}}
+	if r.Busy != nil {
+		out = append(out, dim(fmt.Sprintf("  %d busy, %d idle, %d idle in tx, %d waiting for a lock", *r.Busy, or0(r.Idle), or0(r.IdleInTx), or0(r.LockWaiting)))...)
+	}
+	if n := roleNote(r); n != "" {
+		out = append(out, theme.Span{Text: "  " + n})
+	}
+	return out
+}

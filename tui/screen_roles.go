@@ -1,0 +1,320 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/spark"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+const (
+	barWidth   = 8
+	sparkWidth = 8
+	// calmLoads is how many readings in a row must have fewer findings before
+	// the table moves up.
+	calmLoads = 5
+)
+
+// rolesScreen is the live use of every role held against the budget.
+type rolesScreen struct {
+	g     theme.Glyphs
+	table *table.Model
+	f     *frame
+	w, h  int
+	found int // lines kept for findings
+	calm  int
+}
+
+func newRoles(g theme.Glyphs) *rolesScreen {
+	return &rolesScreen{g: g, found: 1, table: table.New([]table.Column{
+		{ID: "role", Title: "role", Min: 11, Max: 26},
+		{ID: "pods", Title: "pods", Right: true, Min: 5, Max: 7, Prio: 5},
+		{ID: "now", Title: "now", Right: true, Min: 4, Max: 6},
+		{ID: "busy", Title: "busy", Right: true, Min: 4, Max: 6, Prio: 1},
+		{ID: "idle", Title: "idle", Right: true, Min: 4, Max: 6, Prio: 9},
+		{ID: "intx", Title: "intx", Right: true, Min: 4, Max: 6, Prio: 4},
+		{ID: "lock", Title: "lock", Right: true, Min: 4, Max: 6, Prio: 2},
+		{ID: "kept", Title: "kept", Right: true, Min: 4, Max: 6, Prio: 7},
+		{ID: "cap", Title: "cap", Right: true, Min: 4, Max: 6, Prio: 1},
+		{ID: "use", Title: "now of cap", Min: barWidth, Max: barWidth, Prio: 3, NoSort: true},
+		{ID: "seen", Title: "seen", Right: true, Min: 4, Max: 6, Prio: 10},
+		{ID: "trend", Title: "trend", Min: sparkWidth, Max: sparkWidth, Prio: 6, NoSort: true},
+		{ID: "oldest", Title: "oldest", Right: true, Min: 7, Max: 8, Prio: 5},
+		{ID: "note", Title: "note", Min: 16, Grow: true, Prio: 12},
+	})}
+}
+
+func (s *rolesScreen) name() string       { return "Roles" }
+func (s *rolesScreen) want(*probes.Want)  {}
+func (s *rolesScreen) list() *table.Model { return s.table }
+func (s *rolesScreen) keys() []action     { return []action{actEnter, actFilter, actSort, actWide} }
+func (s *rolesScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
+
+func (s *rolesScreen) load(f *frame) {
+	s.f = f
+	rows := make([]table.Row, 0, len(f.use.Rows))
+	for _, r := range f.use.Rows {
+		rows = append(rows, s.row(f, r))
+	}
+	s.table.SetRows(rows)
+	n := max(1, min(len(f.use.Findings), s.findingRoom()))
+	switch {
+	case n >= s.found:
+		s.found, s.calm = n, 0
+	default:
+		if s.calm++; s.calm > calmLoads {
+			s.found, s.calm = n, 0
+		}
+	}
+	s.arrange()
+}
+
+// findingRoom is how many findings the height allows.
+func (s *rolesScreen) findingRoom() int {
+	switch {
+	case s.h < 12:
+		return 1
+	case s.h < 40:
+		return 3
+	}
+	return 8
+}
+
+func (s *rolesScreen) arrange() {
+	w, _ := beside(s.w)
+	s.found = min(s.found, s.findingRoom())
+	s.table.SetSize(w, s.h-s.found-1-s.strip())
+}
+
+// strip is the line about the selected role, where there is no pane beside.
+func (s *rolesScreen) strip() int {
+	if _, pane := beside(s.w); pane > 0 || s.h < 14 {
+		return 0
+	}
+	return 1
+}
+
+func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
+	sign := roleSign(r)
+	now := number(r.Now)
+	if f.use.Bound && r.Now > 0 {
+		now.Text = s.g.AtMost + now.Text
+	}
+	if r.Over {
+		now.Role = theme.Crit
+	}
+	lock := optional(r.LockWaiting)
+	if r.LockWaiting != nil && *r.LockWaiting > 0 {
+		lock.Role = theme.Warn
+	}
+	name := table.Cell{Text: r.Role}
+	if r.Origin != budget.Declared && r.Origin != budget.Pooler {
+		name.Role = theme.Dim
+	}
+	oldest := -1.0
+	if r.OldestTxS != nil {
+		oldest = *r.OldestTxS
+	}
+	return table.Row{Key: r.Role, Sign: sign, Cells: []table.Cell{
+		name, pods(r, s.g), now, optional(r.Busy), optional(r.Idle), optional(r.IdleInTx), lock,
+		limit(s.g, r.Kept), limit(s.g, r.Cap), useBar(s.g, r, barWidth), number(f.peaks[r.Role]),
+		{Text: trend(f, r, s.g, sparkWidth)},
+		ageCell(oldest),
+		{Text: roleNote(r)},
+	}}
+}
+
+// roleSign is the sign of a row: over its cap or a full pod is critical.
+func roleSign(r budget.Row) theme.Role {
+	switch {
+	case r.Over, len(r.PodsFull) > 0:
+		return theme.Crit
+	case r.LockWaiting != nil && *r.LockWaiting > 0,
+		r.Cap == nil && r.Now > 0 && (r.Origin == budget.Unmatched || r.Origin == budget.Captured):
+		return theme.Warn
+	}
+	return theme.Normal
+}
+
+func roleNote(r budget.Row) string {
+	if r.Note != "" {
+		return r.Note
+	}
+	switch {
+	case r.Origin == budget.Captured:
+		return "not in the budget"
+	case r.Runs == "off" && r.Now > 0:
+		return "declared off, seen"
+	case r.Via != "":
+		return "through " + r.Via
+	}
+	return ""
+}
+
+// pods is the number of client addresses now and declared.
+func pods(r budget.Row, g theme.Glyphs) table.Cell {
+	now := "?"
+	c := table.Cell{Num: -1}
+	if r.Pods != nil {
+		now, c.Num = strconv.Itoa(*r.Pods), float64(*r.Pods)
+	}
+	c.Text = now
+	if r.Replicas != nil {
+		c.Text += "/" + strconv.Itoa(*r.Replicas)
+	}
+	if r.Pods != nil && *r.Pods == 0 {
+		c.Role = theme.Dim
+	}
+	return c
+}
+
+func useBar(g theme.Glyphs, r budget.Row, w int) table.Cell {
+	if r.Cap == nil {
+		return table.Cell{}
+	}
+	c := table.Cell{}
+	c.Text, c.Rest = spark.Bar(g, float64(r.Now), float64(*r.Cap), w)
+	if r.Over {
+		c.Role = theme.Crit
+	}
+	return c
+}
+
+func trend(f *frame, r budget.Row, g theme.Glyphs, w int) string {
+	top := 0.0
+	if r.Cap != nil {
+		top = float64(*r.Cap)
+	} else if p := f.peaks[r.Role]; p > 0 {
+		top = float64(p)
+	}
+	return spark.Line(g, f.hist[r.Role], top, w)
+}
+
+func (s *rolesScreen) act(a action) (result, bool) {
+	r, ok := s.table.Selected()
+	if !ok {
+		return result{}, false
+	}
+	switch a {
+	case actEnter:
+		return result{push: newRole(s.g, r.Key)}, true
+	case actCopy:
+		return result{copy: r.Key, what: r.Key}, true
+	}
+	return result{}, false
+}
+
+func (s *rolesScreen) draw(t *theme.Theme) []string {
+	if s.f == nil {
+		return make([]string, s.h)
+	}
+	w, pane := beside(s.w)
+	left := s.findings(t, s.w)
+	body := s.table.Draw(t)
+	if pane > 0 {
+		body = sideBySide(t, body, s.facts(t, pane, len(body)), w)
+	}
+	out := append(left, t.Line(s.w))
+	out = append(out, body...)
+	if s.strip() > 0 {
+		out = append(out, s.about(t))
+	}
+	return out
+}
+
+// findings are the worst lines of the budget, the space for them kept calm.
+func (s *rolesScreen) findings(t *theme.Theme, w int) []string {
+	all := s.f.use.Findings
+	out := make([]string, 0, s.found)
+	for i, f := range all[:min(len(all), s.found)] {
+		more := ""
+		if i == s.found-1 && len(all) > s.found {
+			more = fmt.Sprintf(" +%d more", len(all)-s.found)
+		}
+		out = append(out, findingLine(t, f, w, more))
+	}
+	if len(all) == 0 {
+		say := "every role is within its budget"
+		if s.f.file == nil {
+			say = "no budget file: roles are what the sessions call themselves"
+		}
+		out = append(out, t.Line(w, theme.Span{Text: "  "}, theme.Span{Role: theme.Dim, Text: say}))
+	}
+	for len(out) < s.found {
+		out = append(out, "")
+	}
+	return out
+}
+
+func findingLine(t *theme.Theme, f probes.Finding, w int, more string) string {
+	r := severity(f.Severity)
+	right := []theme.Span{}
+	if more != "" {
+		right = dim(more)
+	}
+	return t.Split(w, []theme.Span{
+		{Text: " "},
+		{Role: r, Text: theme.Sign(r)},
+		{Role: r, Text: f.Message},
+		{Text: "  "},
+		{Role: theme.Dim, Text: f.Action},
+	}, right)
+}
+
+// about is one line on the selected role.
+func (s *rolesScreen) about(t *theme.Theme) string {
+	row, ok := s.table.Selected()
+	if !ok {
+		return ""
+	}
+	r, ok := s.f.row(row.Key)
+	if !ok {
+		return t.Line(s.w, theme.Span{Text: "  "}, theme.Span{Role: theme.Strong, Text: row.Key}, theme.Span{Role: theme.Dim, Text: "  no longer there"})
+	}
+	parts := []string{}
+	if r.Runs != "" && r.Runs != "always" {
+		parts = append(parts, r.Runs)
+	}
+	if n := roleNote(r); n != "" {
+		parts = append(parts, n)
+	}
+	if r.Idle != nil {
+		parts = append(parts, fmt.Sprintf("idle %d", *r.Idle))
+	}
+	parts = append(parts, fmt.Sprintf("most seen %d", s.f.peaks[r.Role]))
+	if r.Peak != nil {
+		parts = append(parts, fmt.Sprintf("peak %d with surge", *r.Peak))
+	}
+	return t.Line(s.w, theme.Span{Text: "  "}, theme.Span{Role: theme.Strong, Text: r.Role}, theme.Span{Role: theme.Dim, Text: "  " + strings.Join(parts, ", ")})
+}
+
+// facts is the pane about the selected role.
+func (s *rolesScreen) facts(t *theme.Theme, w, h int) []string {
+	row, ok := s.table.Selected()
+	if !ok {
+		return nil
+	}
+	r, ok := s.f.row(row.Key)
+	if !ok {
+		return []string{t.Line(w, theme.Span{Role: theme.Strong, Text: row.Key}), t.Line(w, theme.Span{Role: theme.Dim, Text: "no longer there"})}
+	}
+	return roleFacts(t, s.f, r, w, h)
+}
+
+// sideBySide joins a table of w cells and a pane by a thin line.
+func sideBySide(t *theme.Theme, left, right []string, w int) []string {
+	bar := t.Paint(theme.Dim, false, t.Bar)
+	for i := range left {
+		line := theme.Pad(left[i], w) + " " + bar
+		if i < len(right) && right[i] != "" {
+			line += " " + right[i]
+		}
+		left[i] = line
+	}
+	return left
+}

@@ -1,0 +1,184 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"charm.land/bubbles/v2/viewport"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// sessionScreen is one backend with its whole statement.
+type sessionScreen struct {
+	x     probes.Session
+	gone  bool
+	f     *frame
+	full  string    // the whole statement, "" until it is there
+	asked time.Time // QueryStart of the statement that was asked for
+	trail string    // why the statement is not whole
+	view  viewport.Model
+	lines []string // of the statement, wrapped to the width
+	w, h  int
+
+	wrapped string // what lines were made of
+	wrapW   int
+}
+
+func newSession(x probes.Session) *sessionScreen {
+	return &sessionScreen{x: x, view: viewport.New()}
+}
+
+func (s *sessionScreen) name() string       { return "pid " + strconv.Itoa(s.x.PID) }
+func (s *sessionScreen) list() *table.Model { return nil }
+func (s *sessionScreen) keys() []action     { return []action{actBack, actDown, actCopyQuery, actCopy} }
+
+func (s *sessionScreen) want(w *probes.Want) {
+	w.Sessions, w.AllKinds = true, true
+	w.QueryBytes = max(w.QueryBytes, lineBytes)
+}
+
+func (s *sessionScreen) size(w, h int) {
+	if s.w == w && s.h == h {
+		return
+	}
+	s.w, s.h = w, h
+	s.fill()
+}
+
+func (s *sessionScreen) load(f *frame) {
+	s.f = f
+	if f.snap.Sessions != nil {
+		s.gone = true
+		for _, x := range f.snap.Sessions {
+			if x.PID == s.x.PID && x.BackendStart.Equal(s.x.BackendStart) {
+				if x.Query != s.x.Query || !x.QueryStart.Equal(s.x.QueryStart) {
+					s.full, s.trail = "", ""
+				}
+				s.x, s.gone = x, false
+				break
+			}
+		}
+	}
+	s.fill()
+}
+
+func (s *sessionScreen) needQuery() (int, time.Time, bool) {
+	if s.gone || !s.x.QueryClipped || s.x.QueryStart.Equal(s.asked) {
+		return 0, time.Time{}, false
+	}
+	s.asked = s.x.QueryStart
+	return s.x.PID, s.x.BackendStart, true
+}
+
+func (s *sessionScreen) gotQuery(pid int, start time.Time, text string, err error) {
+	if pid != s.x.PID || !start.Equal(s.x.BackendStart) {
+		return
+	}
+	if err != nil {
+		s.trail = "the rest could not be read: " + err.Error()
+	} else {
+		s.full = text
+	}
+	s.fill()
+}
+
+func (s *sessionScreen) text() string {
+	if s.full != "" {
+		return s.full
+	}
+	return s.x.Query
+}
+
+// fill wraps the statement for the width; it keeps the scroll place.
+func (s *sessionScreen) fill() {
+	if s.f == nil {
+		return
+	}
+	top := factRows(len(sessionFacts(s.f, &s.x)), s.w-4) + 2
+	s.view.SetWidth(s.w)
+	s.view.SetHeight(max(1, s.h-top))
+	if text := s.text(); text != s.wrapped || s.w != s.wrapW {
+		s.wrapped, s.wrapW = text, s.w
+		s.lines = s.lines[:0]
+		for _, l := range clean.Block(text) {
+			if s.f.ascii {
+				l = clean.ASCII(l)
+			}
+			s.lines = append(s.lines, wrapText(l, max(1, s.w-4))...)
+		}
+		s.view.SetContentLines(s.lines)
+	}
+}
+
+func (s *sessionScreen) draw(t *theme.Theme) []string {
+	if s.f == nil {
+		return make([]string, s.h)
+	}
+	var out []string
+	for _, l := range drawFacts(t, sessionFacts(s.f, &s.x), s.w-4) {
+		out = append(out, "  "+l)
+	}
+	out = append(out, "", s.heading(t))
+	first := s.view.YOffset()
+	for _, l := range s.lines[min(first, len(s.lines)):min(first+s.view.Height(), len(s.lines))] {
+		out = append(out, "  "+t.Line(s.w-2, theme.Span{Text: l}))
+	}
+	for len(out) < s.h {
+		out = append(out, "")
+	}
+	return out[:s.h]
+}
+
+// heading says what the text below is, and how much of it is on screen.
+func (s *sessionScreen) heading(t *theme.Theme) string {
+	what, note := "statement", ""
+	switch {
+	case s.gone:
+		what, note = "ended; its last statement", ""
+	case s.trail != "":
+		note = s.trail
+	case s.x.QueryClipped && s.full == "":
+		note = "reading the rest"
+	case s.x.State != "active" && s.x.Query != "":
+		what = "last statement"
+	}
+	role := theme.Strong
+	if s.gone {
+		role = theme.Warn
+	}
+	var right []theme.Span
+	if n, h := len(s.lines), s.view.Height(); n > h {
+		right = dim(fmt.Sprintf("line %d-%d of %d  ", s.view.YOffset()+1, min(n, s.view.YOffset()+h), n))
+	}
+	return t.Split(s.w, []theme.Span{{Text: "  "}, {Role: role, Text: what}, {Role: theme.Dim, Text: "  " + note}}, right)
+}
+
+func (s *sessionScreen) act(a action) (result, bool) {
+	switch a {
+	case actUp:
+		s.view.ScrollUp(1)
+	case actDown:
+		s.view.ScrollDown(1)
+	case actPageUp:
+		s.view.HalfPageUp()
+	case actPageDown:
+		s.view.HalfPageDown()
+	case actTop:
+		s.view.GotoTop()
+	case actBottom:
+		s.view.GotoBottom()
+	case actCopy, actCopyQuery:
+		if a == actCopyQuery && (s.full != "" || !s.x.QueryClipped) {
+			return result{copy: s.text(), what: "the statement: " + clean.SQL(s.text(), 60)}, true
+		}
+		return sessionAct(a, &s.x)
+	default:
+		return result{}, false
+	}
+	return result{}, true
+}

@@ -1,0 +1,195 @@
+package tui
+
+import (
+	"strconv"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// lineBytes is how much of a statement a row can show.
+const lineBytes = 400
+
+// sessionsScreen is every backend of the server.
+type sessionsScreen struct {
+	table *table.Model
+	f     *frame
+	w, h  int
+	byKey map[string]*probes.Session
+}
+
+func newSessions(g theme.Glyphs) *sessionsScreen {
+	s := &sessionsScreen{table: table.New([]table.Column{
+		{ID: "pid", Title: "pid", Right: true, Min: 7},
+		{ID: "role", Title: "role", Min: 8, Max: 14, Prio: 2},
+		{ID: "user", Title: "user", Min: 6, Max: 16, Wide: true},
+		{ID: "db", Title: "database", Min: 8, Max: 16, Wide: true},
+		{ID: "app", Title: "application", Min: 11, Max: 28, Wide: true},
+		{ID: "from", Title: "from", Min: 5, Max: 15, Prio: 9},
+		{ID: "state", Title: "state", Min: 8, Max: 8},
+		{ID: "wait", Title: "waits for", Min: 9, Max: 22, Prio: 6},
+		{ID: "tx", Title: "tx", Right: true, Min: 7, Max: 8, Prio: 1},
+		{ID: "for", Title: "in state", Right: true, Min: 8, Prio: 8},
+		{ID: "query", Title: "statement", Min: 14, Grow: true, Prio: 1, NoSort: true},
+	})}
+	s.table.SortBy("tx")
+	return s
+}
+
+func (s *sessionsScreen) name() string       { return "Sessions" }
+func (s *sessionsScreen) list() *table.Model { return s.table }
+func (s *sessionsScreen) keys() []action {
+	return []action{actEnter, actFilter, actSort, actWide, actCopyQuery}
+}
+
+func (s *sessionsScreen) want(w *probes.Want) {
+	w.Sessions, w.AllKinds = true, true
+	w.QueryBytes = max(w.QueryBytes, lineBytes)
+}
+
+func (s *sessionsScreen) size(w, h int) {
+	s.w, s.h = w, h
+	tw, _ := beside(w)
+	s.table.SetSize(tw, h)
+}
+
+func (s *sessionsScreen) load(f *frame) {
+	s.f = f
+	if f.snap.Sessions == nil && f.live {
+		return // not read yet: the next answer has them
+	}
+	rows := make([]table.Row, 0, len(f.snap.Sessions))
+	byKey := make(map[string]*probes.Session, len(f.snap.Sessions)+1)
+	for i := range f.snap.Sessions {
+		x := &f.snap.Sessions[i]
+		key := sessionKey(x)
+		byKey[key] = x
+		st, wait := stateCell(x), waitCell(x)
+		rows = append(rows, table.Row{Key: key, Sign: wait.Role, Cells: []table.Cell{
+			{Text: strconv.Itoa(x.PID), Num: float64(x.PID)},
+			{Text: f.role(x)},
+			{Text: x.User},
+			{Text: x.Database},
+			{Text: x.App},
+			{Text: x.Addr},
+			st, wait, ageCell(f.age(x.XactStart)), ageCell(f.age(x.StateChange)), statementCell(x),
+		}})
+	}
+	keepGone(s.table, s.byKey, byKey)
+	s.byKey = byKey
+	s.table.SetRows(rows)
+}
+
+// keepGone remembers the selected session after it ended.
+func keepGone(t *table.Model, old, now map[string]*probes.Session) {
+	if r, ok := t.Selected(); ok && now[r.Key] == nil && old[r.Key] != nil {
+		now[r.Key] = old[r.Key]
+	}
+}
+
+// sessionKey is the identity of a backend; a masked one has only its pid.
+func sessionKey(s *probes.Session) string {
+	if id := s.BackendID(); id != "" {
+		return id
+	}
+	return strconv.Itoa(s.PID)
+}
+
+func stateCell(s *probes.Session) table.Cell {
+	c := table.Cell{Text: state(s)}
+	switch s.State {
+	case "idle", "":
+		c.Role = theme.Dim
+	case "idle in transaction (aborted)":
+		c.Role = theme.Warn
+	}
+	return c
+}
+
+// waitCell marks waiting for a heavyweight lock.
+func waitCell(s *probes.Session) table.Cell {
+	c := table.Cell{Text: waits(s)}
+	if s.WaitEventType == "Lock" {
+		c.Role = theme.Warn
+	}
+	return c
+}
+
+func statementCell(s *probes.Session) table.Cell {
+	c := table.Cell{Text: clean.SQL(s.Query, lineBytes)}
+	if s.State != "active" {
+		c.Role = theme.Dim
+	}
+	if s.Query == "" && s.Kind != probes.KindClient {
+		c.Text = s.Kind
+	}
+	return c
+}
+
+func (s *sessionsScreen) selected() *probes.Session {
+	if r, ok := s.table.Selected(); ok {
+		return s.byKey[r.Key]
+	}
+	return nil
+}
+
+func (s *sessionsScreen) act(a action) (result, bool) { return sessionAct(a, s.selected()) }
+
+// sessionAct is what the keys do to a session under the cursor.
+func sessionAct(a action, x *probes.Session) (result, bool) {
+	if x == nil {
+		return result{}, false
+	}
+	switch a {
+	case actEnter:
+		return result{push: newSession(*x)}, true
+	case actCopy:
+		return result{copy: strconv.Itoa(x.PID), what: "pid " + strconv.Itoa(x.PID)}, true
+	case actCopyQuery:
+		return result{query: x}, true
+	}
+	return result{}, false
+}
+
+func (s *sessionsScreen) draw(t *theme.Theme) []string {
+	if s.f == nil {
+		return make([]string, s.h)
+	}
+	lines := s.table.Draw(t)
+	_, all := s.table.Count()
+	if s.f.snap.Sessions == nil && all == 0 && len(lines) > 1 {
+		say := "reading the sessions"
+		if !s.f.live {
+			say = "this reading has no sessions"
+		}
+		lines[1] = t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  " + say})
+	}
+	tw, pane := beside(s.w)
+	if pane == 0 {
+		return lines
+	}
+	return sideBySide(t, lines, sessionPane(t, s.f, s.selected(), pane, len(lines)), tw)
+}
+
+// sessionPane is a session's facts with the start of its statement.
+func sessionPane(t *theme.Theme, f *frame, x *probes.Session, w, h int) []string {
+	if x == nil {
+		return nil
+	}
+	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "pid " + strconv.Itoa(x.PID)}}, dim(x.Kind))}
+	out = append(out, drawFacts(t, sessionFacts(f, x), w)...)
+	if x.Query != "" {
+		out = append(out, "")
+		for _, l := range clean.Block(x.Query) {
+			for _, p := range wrapText(t.Clean(l), w) {
+				out = append(out, t.Line(w, theme.Span{Text: p}))
+			}
+		}
+		if x.QueryClipped {
+			out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Ellipsis + " enter shows all"}))
+		}
+	}
+	return out[:min(h, len(out))]
+}

@@ -1,0 +1,204 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Update routes a message to the part that owns it.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	case tea.PasteMsg:
+		return m, m.paste(msg)
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		m.resize()
+	case tea.ColorProfileMsg:
+		m.setTheme(msg.Profile)
+	case openedMsg:
+		return m, m.opened(msg)
+	case dueMsg:
+		return m, m.due(msg)
+	case answerMsg:
+		return m, m.answered(msg)
+	case lateMsg:
+		return m, m.overdue(msg)
+	case queryMsg:
+		return m, m.gotQuery(msg)
+	case copiedMsg:
+		return m, m.copied(msg)
+	case hushMsg:
+		if msg.n == m.flash.n {
+			m.flash.text = ""
+		}
+	}
+	return m, nil
+}
+
+// key routes a key press: ctrl+c and the too small window first, then the
+// prompt, the overlay, the screen, and the keys that are the same everywhere.
+func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
+	a := m.keys.byKey[msg.String()]
+	switch {
+	case a == actAbort:
+		return tea.Quit
+	case a == actSuspend:
+		return tea.Suspend
+	case m.tiny():
+		if msg.String() == "q" {
+			return tea.Quit
+		}
+		return nil
+	case m.input != nil:
+		return m.typed(msg)
+	case m.over != nil:
+		res, done := m.over.key(msg.String(), a)
+		if done {
+			m.over = nil
+		}
+		return m.apply(res)
+	case a == actView:
+		return m.goTo(int(msg.String()[0] - '1'))
+	}
+	if res, ok := m.screen().act(a); ok {
+		return m.apply(res)
+	}
+	if m.onList(a) {
+		return nil
+	}
+	return m.global(a)
+}
+
+// onList does what every list does.
+func (m *model) onList(a action) bool {
+	l := m.screen().list()
+	if l == nil {
+		return false
+	}
+	f, isTree := m.screen().(folder)
+	switch a {
+	case actUp:
+		l.Move(-1)
+	case actDown:
+		l.Move(1)
+	case actPageUp:
+		l.MovePage(-1)
+	case actPageDown:
+		l.MovePage(1)
+	case actTop:
+		l.Top()
+	case actBottom:
+		l.Bottom()
+	case actLeft:
+		if isTree && !l.Wide() {
+			f.Fold()
+		} else {
+			l.ScrollX(-1)
+		}
+	case actRight:
+		if isTree && !l.Wide() {
+			f.Unfold()
+		} else {
+			l.ScrollX(1)
+		}
+	case actSort:
+		l.NextSort()
+	case actReverse:
+		l.Reverse()
+	case actWide:
+		l.ToggleWide()
+	case actBack:
+		if l.Filter() == "" {
+			return false
+		}
+		l.SetFilter("")
+	default:
+		return false
+	}
+	return true
+}
+
+// global does what works on every screen.
+func (m *model) global(a action) tea.Cmd {
+	switch a {
+	case actBack:
+		if m.at != 0 {
+			return m.goLive()
+		}
+		m.pop()
+		return m.askSoon()
+	case actQuit:
+		if m.pop() {
+			return m.askSoon()
+		}
+		return tea.Quit
+	case actNextView:
+		return m.goTo((m.cur + 1) % len(m.views))
+	case actPrevView:
+		return m.goTo((m.cur + len(m.views) - 1) % len(m.views))
+	case actFilter:
+		if l := m.screen().list(); l != nil {
+			m.input = newFilter(l.Filter())
+		}
+	case actPalette:
+		m.input = newPalette()
+	case actHelp:
+		m.over = newHelp(m.keys)
+	case actPause:
+		return m.pause()
+	case actRefresh:
+		return m.ask()
+	case actFaster:
+		return m.pace(-1)
+	case actSlower:
+		return m.pace(1)
+	case actOlder:
+		return m.step(-1)
+	case actNewer:
+		return m.step(1)
+	}
+	return nil
+}
+
+// goTo shows view i, when there is one.
+func (m *model) goTo(i int) tea.Cmd {
+	if i < 0 || i >= len(m.views) {
+		return nil
+	}
+	m.cur = i
+	m.load(m.screen())
+	return m.askSoon()
+}
+
+// apply does what a screen or an overlay answered.
+func (m *model) apply(r result) tea.Cmd {
+	switch {
+	case r.push != nil:
+		m.push(r.push)
+		return tea.Batch(m.askSoon(), m.fetch())
+	case r.open != nil:
+		m.over = r.open
+	case r.query != nil:
+		return m.link.query(r.query.PID, r.query.BackendStart, true)
+	case r.copy != "":
+		return m.copy(r.copy, r.what)
+	case r.do != nil:
+		return r.do(m)
+	case r.say != "":
+		return m.say(r.say)
+	}
+	return nil
+}
+
+const flashTime = 4 * time.Second
+
+// say shows one line in the footer for a while.
+func (m *model) say(text string) tea.Cmd {
+	m.flash.n++
+	m.flash.text = text
+	n := m.flash.n
+	return m.link.after(flashTime, func(time.Time) tea.Msg { return hushMsg{n} })
+}

@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// View draws the window from the model alone.
+func (m *model) View() tea.View {
+	v := tea.NewView(strings.Join(m.lines(), "\n"))
+	v.AltScreen = true
+	if m.input != nil && !m.tiny() {
+		v.Cursor = tea.NewCursor(min(m.input.column(), m.w-1), m.h-1)
+		v.Cursor.Blink = false
+	}
+	return v
+}
+
+// lines is the window, one string a line.
+func (m *model) lines() []string {
+	if m.w <= 0 || m.h <= 0 {
+		return nil
+	}
+	if m.tiny() {
+		return []string{m.theme.Cut(fmt.Sprintf("pgsonde needs %dx%d, this is %dx%d, q quits", minWidth, minHeight, m.w, m.h), m.w)}
+	}
+	l := layout(m.w, m.h)
+	out := make([]string, 0, m.h)
+	out = append(out, m.header(l.header.w), m.title(l.title.w))
+	switch {
+	case m.frame == nil:
+		out = append(out, m.welcome(l.body.w, l.body.h)...)
+	default:
+		out = append(out, m.screen().draw(m.theme)...)
+	}
+	if m.input != nil {
+		out = m.input.draw(m.theme, out, m.w)
+	}
+	out = append(out, m.footer(l.footer.w))
+	if m.over != nil {
+		out = m.overlaid(out, l.body)
+	}
+	return out
+}
+
+// overlaid draws the overlay's box over the middle of the body.
+func (m *model) overlaid(lines []string, body rect) []string {
+	box := frameBox(m.theme, m.over.title(), m.over.draw(m.theme, body.w-4, body.h-2), body.w)
+	w := clean.Width("")
+	for _, l := range box {
+		w = max(w, lipgloss.Width(l))
+	}
+	x, y := (body.w-w)/2, body.y+(body.h-len(box))/2
+	full := make([]string, len(lines))
+	for i, l := range lines {
+		full[i] = theme.Pad(l, m.w)
+	}
+	c := lipgloss.NewCompositor(
+		lipgloss.NewLayer(strings.Join(full, "\n")),
+		lipgloss.NewLayer(strings.Join(box, "\n")).X(x).Y(y).Z(1),
+	)
+	return strings.Split(c.Render(), "\n")
+}
+
+// welcome is the body before the first answer.
+func (m *model) welcome(w, h int) []string {
+	where := m.opt.Target
+	if where == "" {
+		where = "the server"
+	}
+	say := []theme.Span{{Role: theme.Dim, Text: "connecting to "}, {Role: theme.Strong, Text: where}}
+	var why string
+	switch {
+	case m.read.down != nil:
+		say = []theme.Span{{Role: theme.Warn, Text: "server " + m.read.down.State}, {Role: theme.Dim, Text: ": asking again"}}
+		why = m.read.down.Err.Error()
+	case m.read.err != nil:
+		say = []theme.Span{{Role: theme.Warn, Text: "no reading yet"}, {Role: theme.Dim, Text: ": asking again"}}
+		why = m.read.err.Error()
+	case m.read.connected:
+		say = []theme.Span{{Role: theme.Dim, Text: "reading "}, {Role: theme.Strong, Text: where}}
+	}
+	lines := make([]string, h)
+	lines[h/2] = center(m.theme, w, say...)
+	if why != "" && h/2+1 < h {
+		lines[h/2+1] = center(m.theme, w, theme.Span{Text: why})
+	}
+	return lines
+}
+
+func center(t *theme.Theme, w int, s ...theme.Span) string {
+	line := t.Line(w, s...)
+	return theme.Pad("", (w-lipgloss.Width(line))/2) + line
+}
