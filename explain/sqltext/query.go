@@ -183,3 +183,56 @@ func (b *Block) visibleCTE(name string) *CTE {
 	}
 	return nil
 }
+
+// Correlated reports whether the block names a table from outside it by a
+// qualifier, or names columns without reading any table. A column without a
+// qualifier is taken for one of its own tables.
+func (b *Block) Correlated() bool {
+	known := map[string]bool{}
+	return b.correlated(known)
+}
+
+func (b *Block) correlated(known map[string]bool) bool {
+	if b.SetOp != "" || len(b.Operands) > 0 {
+		for _, o := range b.Operands {
+			if o.correlated(known) {
+				return true
+			}
+		}
+		return false
+	}
+	inner := map[string]bool{}
+	for k := range known {
+		inner[k] = true
+	}
+	for _, t := range b.From {
+		inner[t.Alias] = true
+	}
+	outside := func(x *Expr) bool {
+		switch {
+		case x.Kind == Column && len(x.Qual) == 0:
+			return len(inner) > 0
+		case x.Kind == Column:
+			return inner[x.Qualifier()]
+		case x.Kind == Subquery && x.Sub != nil:
+			return !x.Sub.correlated(inner)
+		}
+		return true
+	}
+	exprs := []*Expr{b.Where}
+	for _, it := range b.Items {
+		exprs = append(exprs, it.Expr)
+	}
+	for _, t := range b.From {
+		exprs = append(exprs, t.On)
+		if t.Sub != nil && t.Lateral && t.Sub.correlated(inner) || t.Sub != nil && !t.Lateral && t.Sub.correlated(known) {
+			return true
+		}
+	}
+	for _, e := range exprs {
+		if !e.Walk(outside) {
+			return true
+		}
+	}
+	return false
+}

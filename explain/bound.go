@@ -1,0 +1,244 @@
+package explain
+
+import "github.com/pgsonde/pgsonde/explain/sqltext"
+
+// Side says from which side a bound limits a key.
+type Side int8
+
+// Lower: key >= value, where an ascending scan starts. Upper: key <= value,
+// where a descending one does.
+const (
+	Lower Side = 1
+	Upper Side = -1
+)
+
+// Key is a sort or index key.
+type Key struct {
+	Expr *sqltext.Expr // a column or an expression
+	Type string        // type of a plain column if known: varchar may stand behind ::text
+	// Outer lets values name columns of other relations (another qualifier): the
+	// cursor row is joined in.
+	Outer bool
+}
+
+// ColumnKey is the key of a plain column. Without a qualifier it matches the
+// column under any qualifier: use that only where one relation is in sight, as
+// in the filter of a scan.
+func ColumnKey(qualifier, name string) Key {
+	e := &sqltext.Expr{Kind: sqltext.Column, Name: name}
+	if qualifier != "" {
+		e.Qual = []string{qualifier}
+	}
+	return Key{Expr: e}
+}
+
+// ExprKey is the key written as src, for instance by pg_get_indexdef.
+func ExprKey(src string) (Key, error) {
+	e, err := sqltext.ParseExpr(src)
+	if err != nil {
+		return Key{}, err
+	}
+	return Key{Expr: e}, nil
+}
+
+// BoundValue is one value of a bound: an expression without columns of the
+// key's relation. Item counts the column of a row sub-select, from 0; it is 0
+// for everything else.
+type BoundValue struct {
+	Expr   *sqltext.Expr
+	Strict bool // the key was compared with < or >
+	Item   int
+}
+
+// Bound is what a condition says about a key: while the condition is true,
+// key >= LEAST(Values) on the Lower side and key <= GREATEST(Values) on the
+// Upper side, unless one of Guards is true. A guard does not look at the row
+// ($1 IS NULL).
+type Bound struct {
+	Values []BoundValue
+	Guards []*sqltext.Expr
+}
+
+// Implied extracts the bound that e puts on the key, ok false if there is none.
+// It holds in three-valued logic: only rows for which e is TRUE matter.
+//
+//	K > v, K >= v, K = v, v < K, K BETWEEN v AND …, K IN (v, …), (K, …) > (v, …)   {v}
+//	AND: the smallest set of its parts     OR: the union, if every part has one
+//	NOT is pushed down                     false, NULL: a part that is never true
+func Implied(e *sqltext.Expr, key Key, side Side) (Bound, bool) {
+	if e == nil || key.Expr == nil {
+		return Bound{}, false
+	}
+	x := extractor{key: key, side: side}
+	r := x.walk(e, false)
+	return r.Bound, r.found && len(r.Values) > 0
+}
+
+type extractor struct {
+	key  Key
+	side Side
+}
+
+// part is the bound of one part of a condition.
+type part struct {
+	Bound
+	found bool
+	never bool // the part is never true
+}
+
+func (x extractor) walk(e *sqltext.Expr, neg bool) part {
+	switch e.Kind {
+	case sqltext.Not:
+		return x.walk(e.Args[0], !neg)
+	case sqltext.IsTrue:
+		if !neg {
+			return x.walk(e.Args[0], false)
+		}
+	case sqltext.And, sqltext.Or:
+		if (e.Kind == sqltext.And) == !neg {
+			return x.all(e.Args, neg)
+		}
+		return x.any(e.Args, neg)
+	case sqltext.Bool:
+		return part{never: e.Name == "null" || (e.Name == "true") == neg}
+	case sqltext.Compare:
+		return x.compare(e, neg)
+	case sqltext.Between:
+		if !neg {
+			return x.between(e)
+		}
+	case sqltext.InList:
+		if !neg && x.key.Matches(e.Args[0]) {
+			return x.values(e.Args[1:])
+		}
+	case sqltext.Case:
+		if !neg {
+			return x.cases(e)
+		}
+	}
+	return part{}
+}
+
+// all: the parts hold together, the smallest set without guards is the best.
+func (x extractor) all(args []*sqltext.Expr, neg bool) part {
+	var best part
+	for _, a := range args {
+		p := x.walk(a, neg)
+		if p.never {
+			return p
+		}
+		if p.found && (!best.found || p.better(best)) {
+			best = p
+		}
+	}
+	return best
+}
+
+func (p part) better(q part) bool {
+	if len(p.Guards) != len(q.Guards) {
+		return len(p.Guards) < len(q.Guards)
+	}
+	return len(p.Values) < len(q.Values)
+}
+
+// any: one of the parts holds, so every one must bound the key.
+func (x extractor) any(args []*sqltext.Expr, neg bool) part {
+	out := part{never: true}
+	for _, a := range args {
+		p := x.walk(a, neg)
+		if p.never {
+			continue
+		}
+		out.never = false
+		switch {
+		case p.found:
+			out.merge(p)
+		case isGuard(a) && !neg:
+			out.Guards = append(out.Guards, a)
+		default:
+			return part{}
+		}
+	}
+	out.found = len(out.Values) > 0
+	return out
+}
+
+// merge adds the values and guards of q; a value both have is strict only if it
+// is in both.
+func (p *part) merge(q part) {
+	p.Guards = append(p.Guards, q.Guards...)
+next:
+	for _, v := range q.Values {
+		for i, w := range p.Values {
+			if v.Item == w.Item && sqltext.Equal(v.Expr, w.Expr) {
+				p.Values[i].Strict = w.Strict && v.Strict
+				continue next
+			}
+		}
+		p.Values = append(p.Values, v)
+	}
+}
+
+// cases: a searched CASE is true only where one of its results is.
+func (x extractor) cases(e *sqltext.Expr) part {
+	var results []*sqltext.Expr
+	for i, a := range e.Args {
+		if i%2 == 1 || i == len(e.Args)-1 {
+			if isGuard(a) && a.Kind != sqltext.Bool {
+				return part{}
+			}
+			results = append(results, a)
+		}
+	}
+	p := x.any(results, false)
+	if len(p.Guards) > 0 { // ELSE true: the guard is not written anywhere
+		return part{}
+	}
+	return p
+}
+
+func (x extractor) between(e *sqltext.Expr) part {
+	if !x.key.Matches(e.Args[0]) {
+		return part{}
+	}
+	switch {
+	case e.Name == "symmetric":
+		return x.values(e.Args[1:])
+	case x.side == Lower:
+		return x.values(e.Args[1:2])
+	}
+	return x.values(e.Args[2:3])
+}
+
+// values is the bound with these values, if all are values.
+func (x extractor) values(vs []*sqltext.Expr) part {
+	var p part
+	for _, v := range vs {
+		if !x.isValue(v) {
+			return part{}
+		}
+		p.merge(part{Bound: Bound{Values: []BoundValue{{Expr: v}}}})
+	}
+	p.found = len(p.Values) > 0
+	return p
+}
+
+// isValue: the expression does not depend on the key's relation.
+func (x extractor) isValue(v *sqltext.Expr) bool {
+	return v.Walk(func(e *sqltext.Expr) bool {
+		switch e.Kind {
+		case sqltext.Column:
+			return x.key.Outer && e.Qualifier() != "" && x.key.Expr.Qualifier() != "" && e.Qualifier() != x.key.Expr.Qualifier()
+		case sqltext.Subquery:
+			return e.Sub == nil || !e.Sub.Correlated()
+		}
+		return e.Kind != sqltext.Opaque
+	})
+}
+
+// isGuard: a condition over parameters and constants only.
+func isGuard(e *sqltext.Expr) bool {
+	return e.Walk(func(x *sqltext.Expr) bool {
+		return x.Kind != sqltext.Column && x.Kind != sqltext.Opaque && x.Kind != sqltext.Subquery
+	})
+}
