@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+)
+
+// errFound is returned by a command that has reported what it found.
+var errFound = errors.New("something was found")
+
+// helpShown is the error of a run that printed its help.
+type helpShown struct{}
+
+func (helpShown) Error() string { return "help shown" }
+
+// app is one run of the program.
+type app struct {
+	ctx  context.Context
+	in   io.Reader
+	out  io.Writer
+	err  io.Writer
+	args []string
+	cli  cli
+}
+
+const description = `Who holds the connections and is that what was planned, who waits for whom, and does a page start where its cursor is.
+
+Without a command pgsonde opens the terminal UI. A database with the name of a command is reached with -d NAME.
+
+Every flag is also PGSONDE_NAME in the environment (PGSONDE_FAIL_ON=warn) and "name: value" in ~/.config/pgsonde/config.yaml.`
+
+// main parses the command line and runs the command it names.
+func (a *app) main() (err error) {
+	defer func() { // kong ends a run that printed its help by calling Exit
+		if r := recover(); r != nil {
+			h, ok := r.(helpShown)
+			if !ok {
+				panic(r)
+			}
+			err = h
+		}
+	}()
+	parser, err := kong.New(&a.cli,
+		kong.Name("pgsonde"), kong.Description(description),
+		kong.Writers(a.out, a.err), kong.Exit(func(int) { panic(helpShown{}) }),
+		kong.DefaultEnvars("PGSONDE"), kong.Bind(a),
+		kong.ExplicitGroups([]kong.Group{{Key: "conn", Title: "Connection:"}, {Key: "out", Title: "Reading and output:"}}),
+		kong.ValueFormatter(func(v *kong.Value) string { return v.Help }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+	)
+	if err != nil {
+		return err
+	}
+	if conf, err := readConfig(configPath("config.yaml")); err != nil {
+		return err
+	} else if conf != nil {
+		if err := kong.Resolvers(conf).Apply(parser); err != nil {
+			return err
+		}
+	}
+	kctx, err := parser.Parse(a.args)
+	if err != nil {
+		return fmt.Errorf("%w; see pgsonde --help", err)
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	return kctx.Run(a)
+}
+
+// check refuses values that the grammar cannot.
+func (a *app) check() error {
+	switch c := a.cli.common; {
+	case c.Interval < minInterval:
+		return fmt.Errorf("--interval %s: at least %s", c.Interval, minInterval)
+	case c.Timeout < minInterval:
+		return fmt.Errorf("--timeout %s: at least %s", c.Timeout, minInterval)
+	}
+	return nil
+}
+
+// findBudget loads the file of --budget, else pgsonde.yaml of the current
+// folder, else of the configuration folder; nil when there is none.
+func (a *app) findBudget() (*budget.File, string, error) {
+	if p := a.cli.BudgetFile; p != "" {
+		f, err := loadBudget(p)
+		return f, p, err
+	}
+	for _, p := range []string{"pgsonde.yaml", configPath("pgsonde.yaml")} {
+		if st, err := os.Stat(p); p != "" && err == nil && st.Mode().IsRegular() {
+			f, err := loadBudget(p)
+			return f, p, err
+		}
+	}
+	return nil, "", nil
+}
+
+// loadBudget reads a budget file. Its error is one line: the first mistake, and
+// how many more there are.
+func loadBudget(path string) (*budget.File, error) {
+	f, err := budget.Load(path)
+	if all := budget.FileErrors(nil); errors.As(err, &all) && len(all) > 1 {
+		return nil, fmt.Errorf("%w (and %d more)", all[0], len(all)-1)
+	}
+	return f, err
+}
+
+// verdict turns findings into the exit status that --fail-on asks for.
+func (a *app) verdict(findings []probes.Finding) error {
+	for _, f := range findings {
+		if f.Severity == probes.Error && a.cli.FailOn != "never" || f.Severity == probes.Warn && a.cli.FailOn == probes.Warn {
+			return errFound
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes/budget"
+)
+
+type budgetCmd struct {
+	Check budgetCheckCmd `cmd:"" help:"Add the budget up and exit by its verdict."`
+	Plan  budgetPlanCmd  `cmd:"" help:"Print the sum as a table, each scenario beside the base."`
+}
+
+type budgetCheckCmd struct {
+	File           string   `arg:"" help:"The budget file."`
+	Scenario       []string `short:"s" sep:"none" placeholder:"CHANGE" help:"A scenario of the file or a change: api+1, api=3, metrics=on, web.pool_size=10, surge=all; may be repeated."`
+	MaxConnections *int     `placeholder:"N" help:"As if the server had this max_connections."`
+}
+
+// Run prints the sum of one scenario.
+func (c *budgetCheckCmd) Run(a *app) error {
+	f, err := loadBudget(c.File)
+	if err != nil {
+		return err
+	}
+	changes := c.Scenario
+	if c.MaxConnections != nil {
+		changes = append(slices.Clone(changes), "server.max_connections="+strconv.Itoa(*c.MaxConnections))
+	}
+	sc, err := budget.ParseScenario(f, changes)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	sum, err := budget.Plan(f, sc)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if a.cli.Format == "json" {
+		err = a.printJSON(struct {
+			Schema string `json:"schema"`
+			*budget.Sum
+		}{"pgsonde/budget/1", sum})
+	} else {
+		err = a.print(func(w io.Writer) { writeSum(w, sum) })
+	}
+	if err != nil {
+		return err
+	}
+	if sum.Verdict != budget.OK && (sum.Verdict != budget.Low || a.cli.FailOn == "warn") && a.cli.FailOn != "never" {
+		return errFound
+	}
+	return a.verdict(sum.Findings)
+}
+
+func writeSum(w io.Writer, s *budget.Sum) {
+	fmt.Fprintf(w, "%s: %s\n", s.Scenario, strings.ToUpper(string(s.Verdict)))
+	fmt.Fprintf(w, "usable %d of %d, steady %d (kept %d), jobs %d, surge %d, peak %d, left %d, keep free %d\n\n",
+		s.Usable, s.MaxConnections, s.Steady, s.Kept, s.Jobs, s.Surge, s.Peak, s.Left, s.KeepFree)
+	g := grid{head: []string{"role", "kind", "runs", ">processes", ">replicas", ">per process", ">kept", ">cap", ">surge", "note"}}
+	for _, r := range s.Roles {
+		var note []string
+		if r.Via != "" {
+			note = append(note, "clients of "+r.Via)
+		}
+		if r.Group != "" {
+			note = append(note, "one at a time: "+r.Group)
+		}
+		if n, ok := s.Fit[r.Role]; ok {
+			note = append(note, fmt.Sprintf("fits %d", n))
+		} else if n, ok := s.Fit[r.Role+".processes"]; ok {
+			note = append(note, fmt.Sprintf("fits %d processes", n))
+		}
+		g.add(r.Role, r.Kind, string(r.Runs), strconv.Itoa(r.Processes), strconv.Itoa(r.Replicas), strconv.Itoa(r.PerProcess),
+			strconv.Itoa(r.Kept), strconv.Itoa(r.Cap), strconv.Itoa(r.Surge), strings.Join(note, ", "))
+	}
+	for _, p := range s.Poolers {
+		g.add("pooler "+p.Pooler, "pgbouncer", "always", strconv.Itoa(p.Instances), "", "", strconv.Itoa(p.Kept), strconv.Itoa(p.Cap), "",
+			fmt.Sprintf("clients %d of %d", p.Clients, p.MaxClients))
+	}
+	g.write(w)
+	if len(s.Findings) > 0 {
+		fmt.Fprintln(w)
+		writeFindings(w, s.Findings)
+	}
+}
+
+type budgetPlanCmd struct {
+	File     string   `arg:"" help:"The budget file."`
+	Scenario []string `short:"s" sep:"none" placeholder:"CHANGE" help:"Show this change too, beside the file's scenarios."`
+}
+
+// Run prints the base and every scenario side by side.
+func (c *budgetPlanCmd) Run(a *app) error {
+	f, err := loadBudget(c.File)
+	if err != nil {
+		return err
+	}
+	wants := [][]string{nil}
+	for _, s := range f.Scenarios {
+		wants = append(wants, []string{s.Name})
+	}
+	for _, s := range c.Scenario {
+		wants = append(wants, []string{s})
+	}
+	var sums []*budget.Sum
+	for _, want := range wants {
+		sc, err := budget.ParseScenario(f, want)
+		if err == nil {
+			var s *budget.Sum
+			s, err = budget.Plan(f, sc)
+			sums = append(sums, s)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.File, err)
+		}
+	}
+	if a.cli.Format == "json" {
+		return a.printJSON(map[string]any{"schema": "pgsonde/budget-plan/1", "scenarios": sums})
+	}
+	return a.print(func(w io.Writer) { writePlan(w, sums) })
+}
+
+// writePlan prints a row per scenario, fit for a design document.
+func writePlan(w io.Writer, sums []*budget.Sum) {
+	g := grid{head: []string{"scenario", ">usable", ">kept", ">steady", ">jobs", ">surge", ">peak", ">left", "verdict"}}
+	for _, s := range sums {
+		g.add(s.Scenario, strconv.Itoa(s.Usable), strconv.Itoa(s.Kept), strconv.Itoa(s.Steady), strconv.Itoa(s.Jobs),
+			strconv.Itoa(s.Surge), strconv.Itoa(s.Peak), strconv.Itoa(s.Left), string(s.Verdict))
+	}
+	g.write(w)
+	fmt.Fprintln(w)
+	writeSum(w, sums[0])
+	for _, s := range sums[1:] {
+		if len(s.Findings) > 0 {
+			fmt.Fprintf(w, "\n%s:\n", s.Scenario)
+			writeFindings(w, s.Findings)
+		}
+	}
+}

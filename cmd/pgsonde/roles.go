@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/clean"
+)
+
+type rolesCmd struct {
+	target
+	Watch bool `short:"w" help:"Read again at every interval until interrupted."`
+}
+
+// Run prints the use of every role held against the budget.
+func (c *rolesCmd) Run(a *app) error {
+	file, _, err := a.findBudget()
+	if err != nil {
+		return err
+	}
+	s, err := a.open(c.target)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return a.each(s, probes.Want{}, c.Watch, func(snap *probes.Snapshot) error {
+		u := budget.Use(file, snap)
+		if a.cli.Format == "json" {
+			err = a.printJSON(rolesDocument(snap, u))
+		} else {
+			err = a.print(func(w io.Writer) { writeRoles(w, snap, u, c.Watch) })
+		}
+		if err != nil {
+			return err
+		}
+		return a.verdict(u.Findings)
+	})
+}
+
+func writeRoles(w io.Writer, snap *probes.Snapshot, u *budget.Usage, watch bool) {
+	if watch {
+		fmt.Fprintf(w, "-- %s\n", snap.At.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	fmt.Fprintln(w, serverLine(snap, u))
+	for _, n := range snap.Notes {
+		fmt.Fprintf(w, "~ %s\n", clean.Line(n.Text))
+	}
+	writeFindings(w, u.Findings)
+	fmt.Fprintln(w)
+	g := grid{head: []string{"role", ">pods", ">now", ">busy", ">idle", ">intx", ">lock", ">kept", ">cap", ">peak", ">oldest tx", "note"}}
+	for _, r := range u.Rows {
+		g.add(r.Role, pods(r), bound(u.Bound, r.Now), count(r.Busy), count(r.Idle), count(r.IdleInTx), count(r.LockWaiting),
+			blank(r.Kept), capText(r), blank(r.Peak), age(r.OldestTxS), r.Note)
+	}
+	g.write(w)
+}
+
+// serverLine is the first line: who answered and how full it is.
+func serverLine(snap *probes.Snapshot, u *budget.Usage) string {
+	s := snap.Server
+	parts := []string{s.Target, "PostgreSQL " + s.Version}
+	if s.InRecovery {
+		parts = append(parts, "standby")
+	}
+	if s.Pooled {
+		parts = append(parts, "through a pooler")
+	}
+	reserved := strconv.Itoa(u.MaxConnections)
+	for _, n := range []int{u.SuperuserReserved, u.Reserved, u.ProviderReserved} {
+		if n > 0 {
+			reserved += "-" + strconv.Itoa(n)
+		}
+	}
+	parts = append(parts, fmt.Sprintf("used %s of %d usable (%s)", bound(u.Bound, u.Used), u.Usable, reserved),
+		fmt.Sprintf("free %d, keep %d", u.Free, u.KeepFree))
+	if u.Running != nil {
+		run := "running " + strconv.Itoa(*u.Running)
+		if u.CPUs > 0 {
+			run += fmt.Sprintf(" on %d cpus", u.CPUs)
+		}
+		parts = append(parts, run)
+	}
+	if u.Bound {
+		parts = append(parts, "masked: grant pg_read_all_stats to "+s.User)
+	}
+	return clean.Line(strings.Join(parts, " · "))
+}
+
+// bound prints a count, as an upper bound where rows are masked.
+func bound(masked bool, n int) string {
+	if masked && n > 0 {
+		return "≤ " + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
+}
+
+func pods(r budget.Row) string {
+	switch {
+	case r.Pods == nil && r.Replicas == nil:
+		return ""
+	case r.Replicas == nil:
+		return count(r.Pods)
+	}
+	return count(r.Pods) + "/" + count(r.Replicas)
+}
+
+func capText(r budget.Row) string {
+	if r.Cap == nil && r.Runs == "off" {
+		return "off"
+	}
+	return blank(r.Cap)
+}
+
+type rolesDoc struct {
+	Schema   string           `json:"schema"`
+	At       *string          `json:"at"`
+	Server   rolesServer      `json:"server"`
+	Roles    []roleDoc        `json:"roles"`
+	Findings []probes.Finding `json:"findings"`
+	Notes    []string         `json:"notes"`
+}
+
+type rolesServer struct {
+	VersionNum        int  `json:"version_num"`
+	InRecovery        bool `json:"in_recovery"`
+	Pooled            bool `json:"pooled"`
+	MaxConnections    int  `json:"max_connections"`
+	SuperuserReserved int  `json:"superuser_reserved"`
+	Reserved          int  `json:"reserved"`
+	ProviderReserved  int  `json:"provider_reserved"`
+	Usable            int  `json:"usable"`
+	Used              int  `json:"used"`
+	Hidden            *int `json:"hidden"`
+	Free              int  `json:"free"`
+	KeepFree          int  `json:"keep_free"`
+	Running           *int `json:"running"`
+	CPUs              *int `json:"cpus"`
+	Masked            bool `json:"masked"`
+}
+
+type roleDoc struct {
+	Role              string   `json:"role"`
+	Declared          bool     `json:"declared"`
+	Origin            string   `json:"origin"`
+	Runs              *string  `json:"runs"`
+	Via               *string  `json:"via"`
+	Pods              *int     `json:"pods"`
+	Replicas          *int     `json:"replicas"`
+	Now               int      `json:"now"`
+	Busy              *int     `json:"busy"`
+	Idle              *int     `json:"idle"`
+	IdleInTransaction *int     `json:"idle_in_transaction"`
+	LockWaiting       *int     `json:"lock_waiting"`
+	Kept              *int     `json:"kept"`
+	Cap               *int     `json:"cap"`
+	Peak              *int     `json:"peak"`
+	OldestTxS         *float64 `json:"oldest_tx_s"`
+	PodsFull          []podDoc `json:"pods_full"`
+	Over              bool     `json:"over"`
+	Note              *string  `json:"note"`
+}
+
+type podDoc struct {
+	Addr string `json:"addr"`
+	Busy int    `json:"busy"`
+	Cap  int    `json:"cap"`
+}
+
+func rolesDocument(snap *probes.Snapshot, u *budget.Usage) rolesDoc {
+	d := rolesDoc{
+		Schema: "pgsonde/roles/1", At: stamp(snap.At),
+		Server: rolesServer{
+			VersionNum: snap.Server.VersionNum, InRecovery: snap.Server.InRecovery, Pooled: snap.Server.Pooled,
+			MaxConnections: u.MaxConnections, SuperuserReserved: u.SuperuserReserved, Reserved: u.Reserved,
+			ProviderReserved: u.ProviderReserved, Usable: u.Usable, Used: u.Used, Hidden: u.Hidden, Free: u.Free,
+			KeepFree: u.KeepFree, Running: u.Running, Masked: u.Bound,
+		},
+		Roles: []roleDoc{}, Findings: emptyNotNull(u.Findings), Notes: []string{},
+	}
+	if u.CPUs > 0 {
+		d.Server.CPUs = &u.CPUs
+	}
+	for _, n := range snap.Notes {
+		d.Notes = append(d.Notes, n.Text)
+	}
+	for _, r := range u.Rows {
+		row := roleDoc{
+			Role: r.Role, Declared: r.Origin == budget.Declared, Origin: string(r.Origin), Runs: orNull(r.Runs), Via: orNull(r.Via),
+			Pods: r.Pods, Replicas: r.Replicas, Now: r.Now, Busy: r.Busy, Idle: r.Idle, IdleInTransaction: r.IdleInTx,
+			LockWaiting: r.LockWaiting, Kept: r.Kept, Cap: r.Cap, Peak: r.Peak, OldestTxS: r.OldestTxS,
+			PodsFull: []podDoc{}, Over: r.Over, Note: orNull(r.Note),
+		}
+		for _, p := range r.PodsFull {
+			row.PodsFull = append(row.PodsFull, podDoc{p.Addr, p.Busy, p.Cap})
+		}
+		d.Roles = append(d.Roles, row)
+	}
+	return d
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"io"
+
+	"github.com/pgsonde/pgsonde/probes/budget"
+)
+
+type rulesCmd struct{}
+
+type ruleDoc struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Meaning  string `json:"meaning"`
+}
+
+// Run lists every rule that a finding can name.
+func (rulesCmd) Run(a *app) error {
+	var rules []ruleDoc
+	for _, r := range budget.Rules() {
+		rules = append(rules, ruleDoc{r.Name, string(r.Severity), r.Meaning})
+	}
+	if a.cli.Format == "json" {
+		return a.printJSON(map[string]any{"schema": "pgsonde/rules/1", "rules": rules})
+	}
+	g := grid{head: []string{"rule", "severity", "meaning"}}
+	for _, r := range rules {
+		g.add(r.Rule, r.Severity, r.Meaning)
+	}
+	return a.print(func(w io.Writer) { g.write(w) })
+}

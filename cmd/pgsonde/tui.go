@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui"
+)
+
+type tuiCmd struct {
+	target
+	Screen string `placeholder:"NAME" help:"The screen to start with: roles, sessions, …"`
+}
+
+// Run opens the terminal UI.
+func (c *tuiCmd) Run(a *app) error {
+	o, err := a.options(c.target)
+	if err != nil {
+		return err
+	}
+	file, path, err := a.findBudget()
+	if err != nil {
+		return err
+	}
+	return a.openTUI(o, file, path, c.Screen)
+}
+
+// openTUI runs the terminal UI on one server.
+func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string) error {
+	if err := tui.CheckTerminal(os.Environ(), isTerminal(a.out) && isTerminal(a.in)); err != nil {
+		return err
+	}
+	o.Notify = nil
+	ask := o.Password
+	for {
+		inUI := o
+		if ask != nil { // the terminal belongs to the UI while it runs: leave it, ask, come back
+			inUI.Password = func(string) (string, error) { return "", errNeedPassword }
+		}
+		err := tui.Run(a.ctx, tui.Options{
+			Open:   func(ctx context.Context) (tui.Source, error) { return probes.Open(ctx, inUI) },
+			Budget: file, BudgetPath: path, Interval: a.cli.Interval, Screen: screen,
+			ASCII: a.cli.ASCII, Color: a.cli.Color, Theme: a.cli.Theme, ReadOnly: a.cli.ReadOnly,
+			In: a.in, Out: a.out, Target: redact(o.DSN),
+		})
+		if ask == nil || !errors.Is(err, errNeedPassword) {
+			return withHint(err)
+		}
+		password, err := ask("Password: ")
+		if err != nil {
+			return err
+		}
+		o.Password = func(string) (string, error) { return password, nil }
+		ask = nil
+	}
+}
+
+var errNeedPassword = errors.New("a password is needed")
