@@ -112,9 +112,12 @@ func (s *Sampler) Close() {
 // Work runs sql/NAME on the work connection with a deadline of its own.
 // Arguments are int, int64, uint32, []int or []uint32. It waits for the
 // connection while another statement runs there, and never delays a tick when
-// there are two connections. It does not reconnect: ErrNoConnection says that
-// the connection is away.
+// there are two connections; with one it takes turns with the ticks. It does not
+// reconnect: ErrNoConnection says that the connection is away.
 func (s *Sampler) Work(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
+	if !s.work.alive() {
+		return s.on(ctx, s.watch, timeout, name, args)
+	}
 	return s.on(ctx, s.work, timeout, name, args)
 }
 

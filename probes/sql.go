@@ -34,7 +34,19 @@ func statement(name string, versionNum int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading statement %q: %w", best, err)
 	}
-	return string(text), nil
+	return withoutComments(string(text)), nil
+}
+
+// withoutComments drops whole-line comments: the server need not read them, and
+// what is sent must be ASCII, for it is valid in every encoding.
+func withoutComments(text string) string {
+	var sb strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			sb.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(sb.String())
 }
 
 // versionOf splits a file name into its statement's name and its first major.
