@@ -19,6 +19,8 @@ type Key struct {
 	// Outer lets values name columns of other relations (another qualifier): the
 	// cursor row is joined in.
 	Outer bool
+	// Exact asks for the same qualifiers, none or the same one.
+	Exact bool
 }
 
 // ColumnKey is the key of a plain column. Without a qualifier it matches the

@@ -113,6 +113,9 @@ func negated(op string) string {
 // Matches reports whether e is the key: the same column, or the same expression
 // over it. Qualifiers must agree where both have one.
 func (k Key) Matches(e *sqltext.Expr) bool {
+	if k.Exact && e.Kind == sqltext.Column && e.Qualifier() != k.Expr.Qualifier() {
+		return false
+	}
 	if sameKey(k.Expr, e) {
 		return true
 	}

@@ -1,0 +1,238 @@
+package explain
+
+import "github.com/pgsonde/pgsonde/explain/sqltext"
+
+// findCursor looks in the block's WHERE for the cursor of a sort.
+func findCursor(b *sqltext.Block, sort []SortKey) *Cursor {
+	terms := Conjuncts(b.Where)
+	if len(terms) == 0 {
+		return nil
+	}
+	all := terms
+	for _, t := range b.From {
+		if t.On != nil && (t.Join == "inner" || t.Join == "") {
+			all = append(all[:len(all):len(all)], Conjuncts(t.On)...)
+		}
+	}
+	keys := sort
+	for len(keys) > 0 && fixed(all, keys[0].Key) {
+		keys[0].Fixed = true
+		keys = keys[1:]
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	c := &Cursor{Block: b, Sort: sort, Keys: append([]SortKey(nil), keys...), Side: sideOf(keys[0]), terms: terms}
+	if c.look() {
+		return c
+	}
+	if len(b.From) > 1 && c.Keys[0].Key.Expr.Qualifier() != "" { // is the cursor row joined in?
+		for i := range c.Keys {
+			c.Keys[i].Key.Outer = true
+		}
+		if c.look() && c.joined() {
+			c.Form = FormJoined
+			return c
+		}
+	}
+	return nil
+}
+
+func fixed(terms []Term, k Key) bool {
+	for _, t := range terms {
+		if t.Fixes(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func sideOf(k SortKey) Side {
+	if k.Desc {
+		return Upper
+	}
+	return Lower
+}
+
+// joined: the values are columns of another table.
+func (c *Cursor) joined() bool {
+	for _, v := range c.Bound.Values {
+		if v.Expr.HasColumn() {
+			return true
+		}
+	}
+	return false
+}
+
+// look sorts the conjuncts into those that give the start of the scan and the
+// one that spells the cursor out, and names the form. It reports whether there
+// is a cursor.
+func (c *Cursor) look() bool {
+	key := c.Keys[0].Key
+	var starts []Term
+	var main *Term
+	form := Form("")
+	for i, t := range c.terms {
+		if t.direct(key, c.Side) {
+			starts = append(starts, t)
+			continue
+		}
+		if f := c.spelled(t); f != "" && (main == nil || rank(f) < rank(form)) {
+			main, form = &c.terms[i], f
+		}
+	}
+	switch {
+	case main != nil:
+		c.Form = form
+		c.Term = *main
+		c.Bound, _ = main.Implied(key, c.Side)
+		c.collect(*main)
+		c.settle(starts)
+		if c.Form == FormBoundedOr && !c.Bounded { // the part about ties alone is no cursor
+			return false
+		}
+	case len(starts) > 0:
+		c.start(starts)
+	default:
+		return false
+	}
+	whole := c.Term.Whole
+	c.Start, c.End = whole.Start, whole.End
+	return true
+}
+
+// direct: a single comparison, BETWEEN or row comparison that an index can
+// start at.
+func (t Term) direct(key Key, side Side) bool {
+	switch t.Expr.Kind {
+	case sqltext.Compare, sqltext.Between, sqltext.InList:
+		b, ok := t.Implied(key, side)
+		return ok && len(b.Guards) == 0 && !t.Fixes(key)
+	}
+	return false
+}
+
+// rank orders the forms of one conjunct by how surely they are the cursor.
+func rank(f Form) int {
+	for i, g := range []Form{FormOr, FormNot, FormNullBranch, FormOptionalOr, FormOptionalRow, FormCase, FormBoundedOr} {
+		if f == g {
+			return i
+		}
+	}
+	return 99
+}
+
+// spelled names the form of a conjunct that is more than one comparison, ""
+// if it is no cursor over the leading key.
+func (c *Cursor) spelled(t Term) Form {
+	key := c.Keys[0].Key
+	bound, ok := t.Implied(key, c.Side)
+	e := t.Expr
+	switch {
+	case e.Kind == sqltext.Case && !t.Not:
+		if caseCursor(e, key, c.Side) != nil {
+			return FormCase
+		}
+		return ""
+	case e.Kind != sqltext.Or && e.Kind != sqltext.And:
+		return ""
+	case ok && len(bound.Guards) > 0:
+		if branch := unguarded(e, bound.Guards); branch != nil && branch.Kind == sqltext.Compare {
+			return FormOptionalRow
+		}
+		return FormOptionalOr
+	case ok && t.Not:
+		return FormNot
+	case ok:
+		return FormOr
+	case e.Kind == sqltext.Or && !t.Not && nullBranches(e, key, c.Side) != nil:
+		return FormNullBranch
+	case e.Kind == sqltext.Or && !t.Not && c.tieBreak(e):
+		return FormBoundedOr // needs a start beside it
+	case t.Not && c.tieBreak(e):
+		return FormNot
+	}
+	return ""
+}
+
+// tieBreak: the part of a cursor in conjunctive form that is about ties: it
+// compares the leading key and a later one.
+func (c *Cursor) tieBreak(e *sqltext.Expr) bool {
+	first, later := false, false
+	e.Walk(func(x *sqltext.Expr) bool {
+		if x.Kind == sqltext.Compare {
+			for _, a := range x.Args {
+				first = first || c.Keys[0].Key.Matches(a)
+				for _, k := range c.Keys[1:] {
+					later = later || k.Key.Matches(a)
+				}
+			}
+		}
+		return true
+	})
+	return first && later
+}
+
+// unguarded is the one branch of an OR that is no guard, nil if there are more.
+func unguarded(e *sqltext.Expr, guards []*sqltext.Expr) *sqltext.Expr {
+	if e.Kind != sqltext.Or || len(e.Args) != len(guards)+1 {
+		return nil
+	}
+	for _, a := range e.Args {
+		if !isGuard(a) {
+			return a
+		}
+	}
+	return nil
+}
+
+// nullBranches returns the branches of an OR that are about rows whose key is
+// NULL, if every other branch bounds the key.
+func nullBranches(e *sqltext.Expr, key Key, side Side) []*sqltext.Expr {
+	var nulls []*sqltext.Expr
+	bounded := false
+	for _, a := range e.Args {
+		if b, ok := Implied(a, key, side); ok && len(b.Guards) == 0 {
+			bounded = true
+		} else if requiresNull(a, key) {
+			nulls = append(nulls, a)
+		} else {
+			return nil
+		}
+	}
+	if !bounded {
+		return nil
+	}
+	return nulls
+}
+
+// requiresNull: e is true only for rows whose key is NULL.
+func requiresNull(e *sqltext.Expr, key Key) bool {
+	for _, t := range Conjuncts(e) {
+		if t.Expr.Kind == sqltext.IsNull && !t.Not && key.Matches(t.Expr.Args[0]) {
+			return true
+		}
+		if t.Expr.Kind == sqltext.IsNotNull && t.Not && key.Matches(t.Expr.Args[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// caseCursor returns the result of CASE WHEN guard THEN cursor ELSE true END (or
+// the other way round) that is the cursor.
+func caseCursor(e *sqltext.Expr, key Key, side Side) *sqltext.Expr {
+	if len(e.Args) != 3 || !isGuard(e.Args[0]) {
+		return nil
+	}
+	for _, i := range [][2]int{{1, 2}, {2, 1}} {
+		then, other := e.Args[i[0]], e.Args[i[1]]
+		if other.Kind != sqltext.Bool || other.Name != "true" {
+			continue
+		}
+		if b, ok := Implied(then, key, side); ok && len(b.Guards) == 0 {
+			return then
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package explain
+
+import "github.com/pgsonde/pgsonde/explain/sqltext"
+
+// settle decides what the direct bounds beside a spelled-out cursor mean.
+func (c *Cursor) settle(starts []Term) {
+	key := c.Keys[0].Key
+	for _, s := range starts {
+		b, _ := s.Implied(key, c.Side)
+		switch {
+		case c.Form == FormBoundedOr, c.Form == FormNot:
+			c.Bound, c.Bounded = b, true
+			for _, v := range b.Values {
+				c.Keys[0].add(v.Expr)
+			}
+		case covers(b, c.Bound):
+			c.Bounded = true
+		default:
+			c.Loose = s.Whole
+		}
+	}
+	switch {
+	case c.Form == FormOr && c.Bounded:
+		c.Form = FormBoundedOr
+	case c.Form == FormNot && len(c.Bound.Values) > 0 && len(starts) == 0 && c.Term.Expr.Kind != sqltext.And:
+		c.Bounded = true
+	}
+	if c.Bounded {
+		c.Loose = nil
+	}
+}
+
+// covers: does the direct bound give the cursor's own start? It does if it
+// names every value of it, or a LEAST or GREATEST over them.
+func covers(direct, cursor Bound) bool {
+	for _, v := range cursor.Values {
+		found := false
+		for _, d := range direct.Values {
+			if d.Item == v.Item && !d.Expr.Walk(func(e *sqltext.Expr) bool { return !sqltext.Equal(e, v.Expr) && !sqltext.Equal(bare(e), bare(v.Expr)) }) {
+				found = true
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return len(cursor.Values) > 0
+}
+
+// bare takes casts off a value.
+func bare(e *sqltext.Expr) *sqltext.Expr {
+	for e.Kind == sqltext.Cast {
+		e = e.Args[0]
+	}
+	return e
+}
+
+// start is the cursor that is nothing but direct bounds.
+func (c *Cursor) start(starts []Term) {
+	key := c.Keys[0].Key
+	best := starts[0]
+	for _, s := range starts {
+		if isRow(s.Expr) && !isRow(best.Expr) {
+			best = s
+		}
+	}
+	c.Term, c.Bounded = best, true
+	c.Bound, _ = best.Implied(key, c.Side)
+	c.collect(best)
+	c.Form = FormSingle
+	switch {
+	case isRow(best.Expr):
+		c.Form = FormRow
+		c.Swapped = c.swapped(best.Expr)
+		if len(starts) > 1 {
+			c.Form = FormBoundedRow
+		}
+	case best.Whole.Kind == sqltext.Not:
+		c.Form = FormNot
+	case len(c.Keys) > 1:
+		c.independent()
+	}
+	if c.Form == FormRow || c.Form == FormSingle {
+		return
+	}
+	for _, s := range starts {
+		if b, _ := s.Implied(key, c.Side); !covers(b, c.Bound) {
+			c.Loose = s.Whole
+			if c.Form == FormBoundedRow {
+				c.Form, c.Loose = FormRow, nil // the row comparison is the tighter start
+			}
+		}
+	}
+}
+
+// independent: the later keys are compared with values too, each by itself.
+func (c *Cursor) independent() {
+	for i := 1; i < len(c.Keys); i++ {
+		k := &c.Keys[i]
+		for _, t := range c.terms {
+			if t.direct(k.Key, sideOf(*k)) && !isRow(t.Expr) && t.Expr.Kind == sqltext.Compare {
+				c.Form = FormAnd
+				b, _ := t.Implied(k.Key, sideOf(*k))
+				for _, v := range b.Values {
+					k.add(v.Expr)
+				}
+			}
+		}
+	}
+}
+
+func isRow(e *sqltext.Expr) bool {
+	return e.Kind == sqltext.Compare && (e.Args[0].Kind == sqltext.Row && len(e.Args[0].Args) > 1 || e.Args[1].Kind == sqltext.Row && len(e.Args[1].Args) > 1)
+}
+
+// swapped: some pair of the row comparison has key and value the other way round.
+func (c *Cursor) swapped(e *sqltext.Expr) bool {
+	if e.Args[0].Kind != sqltext.Row || e.Args[1].Kind != sqltext.Row {
+		return false
+	}
+	left, right := false, false
+	for i := range e.Args[0].Args {
+		for _, k := range c.Keys {
+			left = left || k.Key.Matches(e.Args[0].Args[i])
+			right = right || i < len(e.Args[1].Args) && k.Key.Matches(e.Args[1].Args[i])
+		}
+	}
+	return left && right
+}
+
+// collect gathers what each key is compared with, and how it is written there.
+func (c *Cursor) collect(t Term) {
+	for i := range c.Keys {
+		c.Keys[i].Values = nil
+		c.Keys[i].written = false
+	}
+	t.Expr.Walk(func(e *sqltext.Expr) bool {
+		switch e.Kind {
+		case sqltext.Compare:
+			c.pair(e.Args[0], e.Args[1])
+		case sqltext.Between:
+			if t.Not || e.Name != "" {
+				break
+			}
+			v := e.Args[1]
+			if c.Side == Upper {
+				v = e.Args[2]
+			}
+			c.pair(e.Args[0], v)
+		}
+		return true
+	})
+}
+
+// pair notes a comparison of a key with a value, rows pair by pair.
+func (c *Cursor) pair(l, r *sqltext.Expr) {
+	if l.Kind == sqltext.Row && r.Kind == sqltext.Row && len(l.Args) == len(r.Args) {
+		for i := range l.Args {
+			c.pair(l.Args[i], r.Args[i])
+		}
+		return
+	}
+	if l.Kind == sqltext.Row && r.Kind == sqltext.Subquery {
+		for _, a := range l.Args {
+			c.pair(a, r)
+		}
+		return
+	}
+	for i := range c.Keys {
+		k := &c.Keys[i]
+		x := extractor{key: k.Key}
+		key, v := l, r
+		if !k.Key.Matches(key) {
+			key, v = r, l
+		}
+		if !k.Key.Matches(key) || !x.isValue(v) {
+			continue
+		}
+		if !k.written {
+			k.Text, k.written = key.Text(), true
+		}
+		k.add(v)
+		return
+	}
+}
+
+func (k *SortKey) add(v *sqltext.Expr) {
+	for _, w := range k.Values {
+		if sqltext.Equal(v, w) {
+			return
+		}
+	}
+	k.Values = append(k.Values, v)
+}
