@@ -1,0 +1,136 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// endTimeout is the deadline of a cancel or terminate: one look and one signal.
+const endTimeout = 5 * time.Second
+
+// Outcome says what became of a cancel or terminate.
+type Outcome string
+
+// Outcomes.
+const (
+	Sent          Outcome = "sent"          // the signal is out; what it does is for the next readings to tell
+	Changed       Outcome = "changed"       // not what the operator saw any more: nothing was sent
+	Gone          Outcome = "gone"          // no such backend any more
+	NotPermitted  Outcome = "not permitted" // Grant says what is missing
+	NotABackend   Outcome = "not a backend" // an auxiliary process, or a prepared transaction
+	Refused       Outcome = "refused"       // our own, or one that only Target.Force ends
+	signalBackend         = "pg_signal_backend"
+	readAllStats          = "pg_read_all_stats"
+)
+
+// Result is what a cancel or terminate did.
+type Result struct {
+	Outcome Outcome
+	Grant   string // the role that would permit it
+	Why     string // one line, "" when Sent
+	At      time.Time
+}
+
+// Cancel asks a backend to abort its statement, if it is still in the same
+// statement of the same transaction and, with t.Victim, still blocks that one.
+// Check and signal are one statement on the watch connection. The error is about
+// the connection; everything else is a Result.
+func (s *Sampler) Cancel(ctx context.Context, t Target) (Result, error) {
+	if t.QueryStart.IsZero() {
+		return Result{Outcome: Changed, Why: "the statement to cancel is not known: its start is hidden or there is none"}, nil
+	}
+	return s.endBackend(ctx, "locks_cancel", t)
+}
+
+// Terminate ends a backend, if it is still the same one in the same transaction
+// and, with t.Victim, still blocks that one. As Cancel otherwise; QueryStart is
+// compared when it is set.
+func (s *Sampler) Terminate(ctx context.Context, t Target) (Result, error) {
+	return s.endBackend(ctx, "locks_terminate", t)
+}
+
+func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (Result, error) {
+	switch {
+	case t.PID == 0:
+		return Result{Outcome: NotABackend, Why: "a prepared transaction: ROLLBACK PREPARED in its database ends it"}, nil
+	case slices.Contains(s.ownPIDs(), t.PID):
+		return Result{Outcome: Refused, Why: "this is pgsonde itself"}, nil
+	case t.BackendStart.IsZero():
+		return Result{Outcome: NotPermitted, Grant: readAllStats, Why: "without its backend_start the session cannot be told from a later one with the same pid"}, nil
+	}
+	force := 0
+	if t.Force {
+		force = 1
+	}
+	rows, err := s.Watch(ctx, endTimeout, statement, t.PID, micros(t.BackendStart), micros(t.XactStart), micros(t.QueryStart), t.Victim, force)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42501" {
+		return notPermitted(pg), nil
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("ending %d: %w", t.PID, err)
+	}
+	return endResult(rows, t), nil
+}
+
+func endResult(rows *Rows, t Target) Result {
+	if !rows.Next() {
+		return Result{Outcome: Gone, Why: "no backend " + strconv.Itoa(t.PID) + " any more"}
+	}
+	kind, same, allowed := rows.Text(1), rows.Bool(3), rows.Bool(4)
+	r := Result{At: rows.Time(6)}
+	switch {
+	case rows.Null(1):
+		r.Outcome, r.Grant, r.Why = NotPermitted, readAllStats, "its state is hidden from this login: what cannot be checked is not ended"
+	case auxiliary(kind):
+		r.Outcome, r.Why = NotABackend, "the "+kind+" process cannot be signalled from SQL"
+	case !same:
+		r.Outcome, r.Why = Changed, "it is another session, transaction or statement by now"
+	case !allowed:
+		r.Outcome, r.Why = Refused, "a walsender or an anti-wraparound vacuum is not for ending"
+	case rows.Null(5):
+		r.Outcome, r.Why = Changed, "it does not block "+strconv.Itoa(t.Victim)+" any more"
+	case rows.Bool(5):
+		r.Outcome = Sent
+	default:
+		r.Outcome, r.Why = NotABackend, "the server did not signal it"
+	}
+	return r
+}
+
+// auxiliary processes are not PostgreSQL backends: the server warns and does
+// nothing.
+func auxiliary(kind string) bool {
+	switch kind {
+	case "startup", "checkpointer", "background writer", "walwriter", "archiver", "walreceiver", "walsummarizer", "slotsync worker", "io worker", "logger":
+		return true
+	}
+	return false
+}
+
+// notPermitted names the grant that is missing. 16 and later say it in DETAIL.
+func notPermitted(pg *pgconn.PgError) Result {
+	r := Result{Outcome: NotPermitted, Grant: signalBackend, Why: pg.Message}
+	text := strings.ToLower(pg.Message + " " + pg.Detail)
+	switch {
+	case strings.Contains(text, "pg_signal_autovacuum_worker"):
+		r.Grant = "pg_signal_autovacuum_worker"
+	case strings.Contains(text, "superuser"):
+		r.Grant = "superuser" // of a superuser's session, or autovacuum before 18
+	}
+	return r
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}

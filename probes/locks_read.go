@@ -1,0 +1,336 @@
+package probes
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+const (
+	// lookEvery: activity does not show every waiter (backends that are still
+	// connecting, before 18), so the lock table is looked at now and then anyway.
+	lookEvery = 15 * time.Second
+	// cheapDetail is what a reading of the lock table may take to be made each tick.
+	cheapDetail = 10 * time.Millisecond
+	// detailShare keeps dearer readings below this share of one core.
+	detailShare = 100
+	// mostAsked waiters are asked for each tick.
+	mostAsked = 200
+	// longQueue: beyond this many in one queue asking for each costs more than one
+	// reading of the whole table.
+	longQueue = 150
+	// storm: with so many sessions queuing for the lock manager's own latches
+	// nobody else should go there.
+	storm = 10
+	// lockQueryBytes of a query's text come with each process.
+	lockQueryBytes = 1000
+)
+
+// lockReader reads the lock manager as rarely and as cheaply as the state of
+// the server allows. One reading at a time.
+type lockReader struct {
+	run     func(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error)
+	own     func() []int
+	name    func(db, role uint32) (database, user string)
+	timeout time.Duration
+
+	looked   time.Time // when the lock table was last read, the server's clock
+	took     time.Duration
+	longest  int // the longest queue of that reading
+	rows     []LockRow
+	detailAt time.Time
+	last     *Locks
+	names    nameCache
+}
+
+// errStorm says why the lock manager was left alone.
+type errStorm int
+
+func (e errStorm) Error() string {
+	return strconv.Itoa(int(e)) + " sessions queue for the lock manager itself: it is left alone"
+}
+
+// read makes a reading when there is reason to: nil when nobody waits.
+func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
+	blind := ask.Masked || ask.Waiting == 0
+	due := ask.Detail || r.due(ask.At)
+	if blind && !ask.Detail && !ask.Masked && ask.At.Sub(r.looked) < lookEvery {
+		r.last = nil
+		return nil, nil
+	}
+	if blind && !due {
+		return r.last, nil // its age is shown
+	}
+	begin := time.Now()
+	l := &Locks{}
+	var err error
+	switch {
+	case blind:
+		err = r.look(ctx, l)
+	case due && (r.took < cheapDetail || ask.Waiting > longQueue && r.longest > longQueue):
+		err = r.whole(ctx, l, r.took < cheapDetail)
+	default:
+		err = r.answers(ctx, l, due)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if blind && l.Reading == ReadIdle {
+		r.last, r.rows = nil, nil
+		return nil, nil
+	}
+	r.extras(ctx, l)
+	l.Took = time.Since(begin)
+	r.last = l
+	return l, nil
+}
+
+// due says whether the lock table may be read again.
+func (r *lockReader) due(now time.Time) bool {
+	return r.took < cheapDetail || now.Sub(r.looked) >= detailShare*r.took
+}
+
+// look is for when activity shows no waiter: it streams through the requests
+// only, and reads the rest when there are any.
+func (r *lockReader) look(ctx context.Context, l *Locks) error {
+	if err := r.table(ctx, l, "locks_detail", storm, []int{}, []int{}); err != nil {
+		return err
+	}
+	for i := range l.Rows {
+		if !l.Rows[i].Granted {
+			return r.whole(ctx, l, true)
+		}
+	}
+	l.Reading, l.Rows = ReadIdle, nil
+	return nil
+}
+
+// whole reads all entries of contended objects at one instant, then asks the
+// server about those who wait.
+func (r *lockReader) whole(ctx context.Context, l *Locks, relations bool) error {
+	keep := 0
+	if relations {
+		keep = 1
+	}
+	if err := r.table(ctx, l, "locks_graph", storm, keep); err != nil {
+		return err
+	}
+	waiters, all := pidsOf(l.Rows)
+	limit := 0
+	l.Reading = ReadGraph
+	if r.longest <= longQueue {
+		l.Reading = ReadDetail
+	} else {
+		waiters = nil
+	}
+	if len(waiters) > mostAsked {
+		waiters, limit = nil, mostAsked
+	}
+	return r.edges(ctx, l, limit, waiters, all)
+}
+
+// answers asks the server for the oldest waiters; with detail it then reads
+// what explains the answers, in one pass.
+func (r *lockReader) answers(ctx context.Context, l *Locks, detail bool) error {
+	if err := r.edges(ctx, l, mostAsked, []int{}, []int{}); err != nil {
+		return err
+	}
+	l.Reading = ReadEdges
+	l.Rows, l.DetailAt, l.DetailTook = r.rows, r.detailAt, r.took
+	if !detail {
+		return nil
+	}
+	relation, other, complete := blockersOf(l)
+	if !complete {
+		return r.whole(ctx, l, false)
+	}
+	if err := r.table(ctx, l, "locks_detail", storm, relation, other); err != nil {
+		return err
+	}
+	l.Reading = ReadDetail
+	known := map[int]bool{}
+	for i := range l.Procs {
+		known[l.Procs[i].PID] = true
+	}
+	var missing []int
+	_, all := pidsOf(l.Rows)
+	for _, pid := range all {
+		if !known[pid] {
+			missing = append(missing, pid)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	more := &Locks{}
+	if err := r.edges(ctx, more, 0, []int{}, missing); err != nil {
+		return err
+	}
+	for _, p := range more.Procs {
+		if !known[p.PID] {
+			l.Procs = append(l.Procs, p)
+		}
+	}
+	return nil
+}
+
+// pidsOf are those who wait, and everybody, in rows of contended objects.
+func pidsOf(rows []LockRow) (waiters, all []int) {
+	waits, seen := map[int]bool{}, map[int]bool{0: true}
+	waiters, all = []int{}, []int{}
+	contended := map[LockTag]bool{}
+	for i := range rows {
+		if !rows[i].Granted {
+			contended[rows[i].Tag] = true
+		}
+	}
+	for i := range rows {
+		row := &rows[i]
+		if !row.Granted && !waits[row.PID] {
+			waits[row.PID] = true
+			waiters = append(waiters, row.PID)
+		}
+		if contended[row.Tag] && !seen[row.PID] {
+			seen[row.PID] = true
+			all = append(all, row.PID)
+		}
+	}
+	return waiters, all
+}
+
+// blockersOf are the pids whose entries explain the answers, parallel workers
+// included; complete says that every waiter was asked for and has an answer.
+func blockersOf(l *Locks) (relation, other []int, complete bool) {
+	relation, other = []int{}, []int{}
+	workers := map[int][]int{}
+	for i := range l.Procs {
+		if p := &l.Procs[i]; p.Kind == "parallel worker" && p.LeaderPID != 0 {
+			workers[p.LeaderPID] = append(workers[p.LeaderPID], p.PID)
+		}
+	}
+	complete = len(l.Waits) >= l.Waiting
+	for i := range l.Waits {
+		w := &l.Waits[i]
+		complete = complete && len(w.Blockers) > 0
+		for _, b := range w.Blockers {
+			pids := append([]int{b}, workers[b]...)
+			if w.LockType == "relation" {
+				relation = append(relation, pids...)
+			} else {
+				other = append(other, pids...)
+			}
+		}
+	}
+	return relation, other, complete
+}
+
+// table reads lock entries into l and remembers what that cost.
+func (r *lockReader) table(ctx context.Context, l *Locks, statement string, args ...any) error {
+	rows, err := r.run(ctx, r.timeout, statement, args...)
+	if err != nil {
+		return fmt.Errorf("reading lock entries: %w", err)
+	}
+	r.took = rows.Took
+	l.Rows = make([]LockRow, 0, rows.Len())
+	queues := map[LockTag]int{}
+	r.longest = 0
+	for rows.Next() {
+		if rows.Int(0) == 0 {
+			if n := rows.Int(12); n >= storm {
+				return errStorm(n)
+			}
+			l.At, l.Waiting = rows.Time(16), max(l.Waiting, rows.Int(17))
+			continue
+		}
+		row := lockRow(rows)
+		if !row.Granted {
+			queues[row.Tag]++
+			r.longest = max(r.longest, queues[row.Tag])
+		}
+		l.Rows = append(l.Rows, row)
+	}
+	r.looked, r.rows, r.detailAt = l.At, l.Rows, l.At
+	l.DetailAt, l.DetailTook = l.At, rows.Took
+	return nil
+}
+
+func lockRow(r *Rows) LockRow {
+	return LockRow{
+		Tag: LockTag{
+			Type: r.Text(1), Database: r.OID(2), Relation: r.OID(3),
+			// page is a uint32 shown as int4, tuple a uint16 shown as int2
+			Page: uint32(r.Int64(4)), Tuple: uint16(r.Int64(5)),
+			VXID: r.Text(6), XID: r.OID(7), ClassID: r.OID(8), ObjID: r.OID(9), ObjSubID: uint16(r.Int64(10)),
+		},
+		VXID: r.Text(11), PID: r.Int(12), Mode: ParseLockMode(r.Text(13)), Granted: r.Bool(14), FastPath: r.Bool(15), WaitStart: r.Time(16),
+	}
+}
+
+// edges reads answers and facts into l. With no limit only pids are asked for.
+func (r *lockReader) edges(ctx context.Context, l *Locks, limit int, pids, describe []int) error {
+	if pids == nil {
+		pids = []int{}
+	}
+	rows, err := r.run(ctx, r.timeout, "locks_edges", storm, limit, pids, describe, lockQueryBytes, r.own())
+	if err != nil {
+		return fmt.Errorf("reading lock waits: %w", err)
+	}
+	l.Procs, l.Waits, l.SafeSnapshots = nil, nil, nil
+	for rows.Next() {
+		if rows.Int(0) == 0 {
+			if n := rows.Int(1); n >= storm {
+				return errStorm(n)
+			}
+			l.At, l.Waiting = rows.Time(12), max(l.Waiting, rows.Int(18))
+			continue
+		}
+		p := r.proc(rows)
+		if p.Kind != "" {
+			l.Procs = append(l.Procs, p)
+		}
+		if !rows.Null(20) {
+			l.Waits = append(l.Waits, LockWait{PID: p.PID, LockType: lockType(p), Blockers: rows.Ints(20)})
+		}
+		if b := rows.Ints(21); len(b) > 0 {
+			l.SafeSnapshots = append(l.SafeSnapshots, SafeSnapshotWait{PID: p.PID, Blockers: b})
+		}
+	}
+	return nil
+}
+
+func lockType(p Session) string {
+	if p.WaitEventType == "Lock" {
+		return p.WaitEvent
+	}
+	return ""
+}
+
+func (r *lockReader) proc(rows *Rows) Session {
+	db, role := rows.OID(2), rows.OID(3)
+	query := rows.Bytea(19)
+	clipped := len(query) < rows.Int(18)
+	if clipped {
+		query = trimPartial(query)
+	}
+	database, user := r.name(db, role)
+	return Session{
+		PID: rows.Int(1), DatabaseOID: db, UserOID: role, Database: database, User: user, App: rows.Text(4), Kind: rows.Text(5),
+		LeaderPID: rows.Int(6), State: rows.Text(7), Addr: rows.Text(8), Port: max(0, rows.Int(9)),
+		WaitEventType: rows.Text(10), WaitEvent: rows.Text(11),
+		BackendStart: rows.Time(12), XactStart: rows.Time(13), QueryStart: rows.Time(14), StateChange: rows.Time(15),
+		XID: rows.Text(16), XMin: rows.Text(17), QueryClipped: clipped, Query: rows.enc.decode(db, query),
+	}
+}
+
+// newLockReader reads over the sampler's work connection.
+func newLockReader(s *Sampler) *lockReader {
+	return &lockReader{
+		run: s.Work, own: s.ownPIDs, timeout: s.opts.Timeout,
+		name: func(db, role uint32) (string, string) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.state.database(db), s.state.role(role)
+		},
+	}
+}
