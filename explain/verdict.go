@@ -50,7 +50,7 @@ const (
 	FromStart  Class = "from-start"  // it starts at the first row and nothing says otherwise: a first page
 	FullSort   Class = "full-sort"   // everything is read unordered, then sorted
 	PartSort   Class = "part-sort"   // what an index condition leaves is read unordered, then sorted
-	NoPage     Class = "no-page"     // not under a limit
+	Unpaged    Class = "unpaged"     // not under a limit
 	NoIndex    Class = "no-index"    // the index is not in the catalog
 )
 
@@ -98,10 +98,11 @@ func (c Class) verdict() Verdict {
 
 // Limits of the rules.
 const (
-	tinyRows       = 2000 // tables with fewer rows are not worth a finding
-	manyPerValue   = 1000 // rows that share a value of the first key, from which a bound on it is weak
-	fewSorted      = 1000 // rows that may be sorted for a page without a finding
-	lossyShare     = 0.02 // of the rows behind the cursor that the rest of the filter keeps: fewer is "reads all"
+	tinyRows       = 2000  // tables with fewer rows are not worth a finding
+	manyPerValue   = 1000  // rows that share a value of the first key, from which a bound on it is weak
+	fewSorted      = 1000  // rows that may be sorted for a page without a finding
+	lossyShare     = 0.02  // of the rows behind the cursor that the rest of the filter keeps: fewer is "reads all"
+	farRows        = 10000 // rows read for one page, from which it "reads all"
 	unknownTable   = -1.0
 	defaultPageRow = 50
 )

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,90 +9,32 @@ import (
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
-// conjuncts splits a condition at its top-level ANDs.
-func conjuncts(e *sqltext.Expr) []*sqltext.Expr {
-	if e == nil {
-		return nil
-	}
-	if e.Kind != sqltext.And {
-		return []*sqltext.Expr{e}
-	}
-	var out []*sqltext.Expr
-	for _, a := range e.Args {
-		out = append(out, conjuncts(a)...)
-	}
-	return out
-}
-
 // fixedBy reports an equality between the key and a value among the conjuncts of
-// an index condition; "= ANY" counts, for the scan is over its values in turn.
-func fixedBy(conds []*sqltext.Expr, key *sqltext.Expr) bool {
-	for _, c := range conds {
-		switch c.Kind {
+// an index condition; "= ANY" counts, for the scan goes over its values in turn.
+func fixedBy(conds []Term, key Key) bool {
+	return slices.ContainsFunc(conds, func(c Term) bool {
+		switch e := c.Expr; e.Kind {
 		case sqltext.Compare:
-			if c.Cmp == "=" && (sqltext.Equal(c.Args[0], key) || sqltext.Equal(c.Args[1], key)) {
-				return true
-			}
-		case sqltext.IsNull:
-			if sqltext.Equal(c.Args[0], key) {
-				return true
-			}
-		case sqltext.InList, sqltext.Opaque:
-			if (c.Kind == sqltext.InList || c.Name == "any") && len(c.Args) > 0 && sqltext.Equal(c.Args[0], key) {
-				return true
-			}
+			return c.Fixes(key)
+		case sqltext.IsNull, sqltext.InList:
+			return !c.Not && key.Matches(e.Args[0])
+		case sqltext.Opaque:
+			return !c.Not && e.Name == "any" && len(e.Args) > 0 && key.Matches(e.Args[0])
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // startBounds returns the conjuncts of an index condition that bound the key on
 // the side where the scan starts: a comparison, a BETWEEN or a row comparison.
-func startBounds(conds []*sqltext.Expr, key *sqltext.Expr, side int) []*sqltext.Expr {
+func startBounds(conds []Term, key Key, side Side) []*sqltext.Expr {
 	var out []*sqltext.Expr
 	for _, c := range conds {
-		if c.Kind == sqltext.And || c.Kind == sqltext.Or {
-			continue
-		}
-		if _, ok := impliedBy(c, key, side); ok || comparesWithOther(c, key, side) {
-			out = append(out, c)
+		if _, ok := c.Implied(key, side); ok && c.Expr.Kind != sqltext.Or {
+			out = append(out, c.Expr)
 		}
 	}
 	return out
-}
-
-// comparesWithOther is an index condition against a column of another relation,
-// whose value is fixed while the scan runs.
-func comparesWithOther(c, key *sqltext.Expr, side int) bool {
-	if c.Kind != sqltext.Compare {
-		return false
-	}
-	op, l, r := c.Cmp, c.Args[0], c.Args[1]
-	if l.Kind == sqltext.Row && r.Kind == sqltext.Row && len(l.Args) > 0 && len(r.Args) > 0 {
-		l, r = l.Args[0], r.Args[0]
-	}
-	if sqltext.Equal(r, key) {
-		op, l = flipped(op), r
-	}
-	return sqltext.Equal(l, key) && startsOn(op, side)
-}
-
-func flipped(op string) string {
-	switch op {
-	case "<":
-		return ">"
-	case "<=":
-		return ">="
-	case ">":
-		return "<"
-	case ">=":
-		return "<="
-	}
-	return op
-}
-
-func startsOn(op string, side int) bool {
-	return op == "=" || side > 0 && (op == ">" || op == ">=") || side < 0 && (op == "<" || op == "<=")
 }
 
 // anyRow reports a row comparison of two or more keys, which starts at the
@@ -105,30 +46,27 @@ func anyRow(conds []*sqltext.Expr) bool {
 }
 
 // orOn reports an OR over the key among the conjuncts of a filter.
-func orOn(filter, key *sqltext.Expr) bool {
-	for _, c := range conjuncts(filter) {
-		if c.Kind == sqltext.Or && mentions(c, key) {
-			return true
-		}
-	}
-	return false
+func orOn(filter *sqltext.Expr, key Key) bool {
+	return slices.ContainsFunc(Conjuncts(filter), func(c Term) bool {
+		return c.Expr.Kind == sqltext.Or && mentions(c.Expr, key)
+	})
 }
 
-func mentions(e, key *sqltext.Expr) bool {
-	return !e.Walk(func(x *sqltext.Expr) bool { return !sqltext.Equal(x, key) })
+func mentions(e *sqltext.Expr, key Key) bool {
+	return !e.Walk(func(x *sqltext.Expr) bool { return !key.Matches(x) })
 }
 
 // nullBranch reports an OR in which every branch but "key IS NULL" bounds it.
-func nullBranch(filter, key *sqltext.Expr, side int) bool {
-	for _, c := range conjuncts(filter) {
-		if c.Kind != sqltext.Or {
+func nullBranch(filter *sqltext.Expr, key Key, side Side) bool {
+	for _, c := range Conjuncts(filter) {
+		if c.Expr.Kind != sqltext.Or || c.Not {
 			continue
 		}
 		nulls, bounded, other := 0, 0, 0
-		for _, a := range c.Args {
+		for _, a := range c.Expr.Args {
 			if isNullOf(a, key) {
 				nulls++
-			} else if _, ok := impliedBy(a, key, side); ok {
+			} else if _, ok := Implied(a, key, side); ok {
 				bounded++
 			} else {
 				other++
@@ -142,28 +80,28 @@ func nullBranch(filter, key *sqltext.Expr, side int) bool {
 }
 
 // isNullOf reports "key IS NULL", alone or among the conjuncts of a branch.
-func isNullOf(e, key *sqltext.Expr) bool {
-	return slices.ContainsFunc(conjuncts(e), func(c *sqltext.Expr) bool {
-		return c.Kind == sqltext.IsNull && sqltext.Equal(c.Args[0], key)
+func isNullOf(e *sqltext.Expr, key Key) bool {
+	return slices.ContainsFunc(Conjuncts(e), func(c Term) bool {
+		return c.Expr.Kind == sqltext.IsNull && !c.Not && key.Matches(c.Expr.Args[0])
 	})
 }
 
 // hidden names what keeps an inequality on the key out of the index condition,
 // "" when there is none: a CASE that compares it, a cast, another collation or a
 // function round it on one side of an inequality.
-func hidden(filter, key *sqltext.Expr, t *Table) string {
-	for _, c := range conjuncts(filter) {
-		switch c.Kind {
+func hidden(filter *sqltext.Expr, key Key, t *Table) string {
+	for _, c := range Conjuncts(filter) {
+		switch c.Expr.Kind {
 		case sqltext.Case, sqltext.Opaque:
-			if comparesInside(c, key) {
+			if comparesInside(c.Expr, key) {
 				return "a CASE"
 			}
 		case sqltext.Compare:
-			if c.Cmp == "=" || c.Cmp == "<>" {
+			if c.Expr.Cmp == "=" || c.Expr.Cmp == "<>" {
 				continue
 			}
-			for i, side := range c.Args {
-				other := c.Args[1-i]
+			for i, side := range c.Expr.Args {
+				other := c.Expr.Args[1-i]
 				if side.Kind == sqltext.Row && len(side.Args) > 0 {
 					side = side.Args[0]
 				}
@@ -174,6 +112,42 @@ func hidden(filter, key *sqltext.Expr, t *Table) string {
 		}
 	}
 	return ""
+}
+
+// comparesInside reports an inequality on the key somewhere inside e.
+func comparesInside(e *sqltext.Expr, key Key) bool {
+	return !e.Walk(func(x *sqltext.Expr) bool {
+		return x.Kind != sqltext.Compare || x.Cmp == "=" || x.Cmp == "<>" || !mentions(x, key)
+	})
+}
+
+// columnsOf lists the columns of the scanned relation that a filter compares.
+func columnsOf(filter *sqltext.Expr, n *plan.Node) []Key {
+	var out []Key
+	filter.Walk(func(x *sqltext.Expr) bool {
+		if x.Kind == sqltext.Column && (x.Qualifier() == "" || x.Qualifier() == n.Alias) &&
+			!slices.ContainsFunc(out, func(k Key) bool { return k.Matches(x) }) {
+			out = append(out, Key{Expr: x})
+		}
+		return true
+	})
+	return out
+}
+
+// boundText writes "key >= value", with LEAST or GREATEST over several values.
+func boundText(key Key, side Side, values []BoundValue) string {
+	op, pick := " >= ", "LEAST("
+	if side == Upper {
+		op, pick = " <= ", "GREATEST("
+	}
+	es := make([]*sqltext.Expr, len(values))
+	for i, v := range values {
+		es[i] = v.Expr
+	}
+	if len(es) == 1 {
+		return key.Expr.Text() + op + es[0].Text()
+	}
+	return key.Expr.Text() + op + pick + texts(es, ", ") + ")"
 }
 
 func wrapper(e *sqltext.Expr, t *Table) string {
@@ -189,13 +163,6 @@ func wrapper(e *sqltext.Expr, t *Table) string {
 		return "an expression"
 	}
 	return ""
-}
-
-// comparesInside reports an inequality on the key somewhere inside e.
-func comparesInside(e, key *sqltext.Expr) bool {
-	return !e.Walk(func(x *sqltext.Expr) bool {
-		return x.Kind != sqltext.Compare || x.Cmp == "=" || x.Cmp == "<>" || !mentions(x, key)
-	})
 }
 
 // contains reports that the expression, or one of its operands, is written as v,
@@ -220,63 +187,13 @@ func (k *Known) param(e *sqltext.Expr) string {
 	return ""
 }
 
-// joined adds to the filter of an outer scan the join filter above it, in which
-// the columns of other relations stand for values.
-func joined(filter, join *sqltext.Expr, alias string) *sqltext.Expr {
-	text := join.Text()
-	var edits []sqltext.Edit
-	join.Walk(func(x *sqltext.Expr) bool {
-		if x.Kind == sqltext.Column && x.Qualifier() != "" && x.Qualifier() != alias {
-			edits = append(edits, sqltext.Edit{Start: x.Start - join.Start, End: x.End - join.Start, Text: "(InitPlan 1).\"" + strings.ReplaceAll(x.Text(), `"`, "") + "\""})
-		}
-		return true
-	})
-	text = sqltext.Splice(text, edits)
-	if filter != nil {
-		text = "(" + filter.Text() + ") AND (" + text + ")"
-	}
-	e, err := sqltext.ParseExpr(text)
-	if err != nil {
-		return filter
-	}
-	return e
-}
-
-// columnsOf lists the columns of the scanned relation that a filter compares.
-func columnsOf(filter *sqltext.Expr, n *plan.Node) []*sqltext.Expr {
-	var out []*sqltext.Expr
-	filter.Walk(func(x *sqltext.Expr) bool {
-		if x.Kind == sqltext.Column && (x.Qualifier() == "" || x.Qualifier() == n.Alias) &&
-			!slices.ContainsFunc(out, func(y *sqltext.Expr) bool { return sqltext.Equal(x, y) }) {
-			out = append(out, x)
-		}
-		return true
-	})
-	return out
-}
-
-// boundText writes "key >= value", with LEAST or GREATEST over several values.
-func boundText(key *sqltext.Expr, side int, values []*sqltext.Expr) string {
-	op, pick := " >= ", "LEAST("
-	if side < 0 {
-		op, pick = " <= ", "GREATEST("
-	}
-	if len(values) == 1 {
-		return key.Text() + op + texts(values, "")
-	}
-	return key.Text() + op + pick + texts(values, ", ") + ")"
-}
-
 func texts(es []*sqltext.Expr, sep string) string {
 	var parts []string
 	for _, e := range es {
 		parts = append(parts, e.Text())
 	}
-	return otherColumn.ReplaceAllString(strings.Join(parts, sep), "$1")
+	return strings.Join(parts, sep)
 }
-
-// otherColumn is how joined writes a column of another relation.
-var otherColumn = regexp.MustCompile(`\(InitPlan 1\)\."([^"]*)"`)
 
 // paramNumber is n of the parameter $n, 0 for anything else.
 func paramNumber(e *sqltext.Expr) int {

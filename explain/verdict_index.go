@@ -37,35 +37,52 @@ func (s *Scan) unlimited() {
 	if s.Class != PrefixScan {
 		s.Bound = ""
 	}
-	s.Class, s.Why = NoPage, "it does not feed a limit"
+	s.Class, s.Why = Unpaged, "it does not feed a limit"
 }
 
 // conditions of a scan, ready to compare with index keys.
 type conditions struct {
-	index  []*sqltext.Expr // conjuncts of the index condition
-	filter *sqltext.Expr   // nil without one
+	index  []Term        // conjuncts of the index condition
+	filter *sqltext.Expr // nil without one
+}
+
+func conditionsOf(n *plan.Node, at place) conditions {
+	text := n.Filter
+	if at.join != "" {
+		if text != "" {
+			text = "(" + text + ") AND "
+		}
+		text += "(" + at.join + ")"
+	}
+	return conditions{index: Conjuncts(parseCond(n.IndexCond)), filter: parseCond(text)}
+}
+
+// parseCond reads a condition of a plan, nil for none and for what cannot be read.
+func parseCond(text string) *sqltext.Expr {
+	e, err := sqltext.ParseExpr(text)
+	if err != nil {
+		return nil
+	}
+	return e
 }
 
 // walkKeys applies the rule of Scans to an ordered index scan.
 func (w *walker) walkKeys(s *Scan, at place) {
 	n := s.Node
-	c := conditions{index: conjuncts(w.parse(s, n.IndexCond)), filter: w.parse(s, n.Filter)}
-	if at.filter != nil {
-		c.filter = joined(c.filter, at.filter, n.Alias)
-	}
+	c := conditionsOf(n, at)
 	for _, k := range s.Index.Keys {
-		key := keyExpr(k, n)
-		if key == nil {
+		key, ok := keyOf(k, s.Table, n)
+		if !ok {
 			s.Class, s.Why = NoIndex, "the index expression "+k.Text+" could not be read"
 			return
 		}
 		if fixedBy(c.index, key) {
-			s.Fixed = append(s.Fixed, key.Text())
+			s.Fixed = append(s.Fixed, key.Expr.Text())
 			continue
 		}
-		s.Key, s.Side = key.Text(), 1
+		s.Key, s.Side = key.Expr.Text(), Lower
 		if n.Backward != k.Desc {
-			s.Side = -1
+			s.Side = Upper
 		}
 		w.decide(s, c, key, k)
 		return
@@ -74,17 +91,13 @@ func (w *walker) walkKeys(s *Scan, at place) {
 }
 
 // decide compares where the scan starts on its key with what the filter implies.
-func (w *walker) decide(s *Scan, c conditions, key *sqltext.Expr, k IndexKey) {
+func (w *walker) decide(s *Scan, c conditions, key Key, k IndexKey) {
 	start := startBounds(c.index, key, s.Side)
-	var implied bound
-	implies := false
-	if c.filter != nil {
-		implied, implies = impliedBy(c.filter, key, s.Side)
-	}
+	implied, implies := Implied(c.filter, key, s.Side)
 	switch {
 	case len(start) > 0:
 		s.Class, s.Why = Seek, "the index condition bounds "+s.Key+" where the scan starts"
-		if implies && len(implied.guards) == 0 && !anyRow(start) {
+		if implies && len(implied.Guards) == 0 && !anyRow(start) {
 			w.looser(s, start, implied, key)
 		}
 		if s.Class == Seek && !anyRow(start) && orOn(c.filter, key) {
@@ -94,10 +107,10 @@ func (w *walker) decide(s *Scan, c conditions, key *sqltext.Expr, k IndexKey) {
 			}
 		}
 	case implies:
-		s.Class, s.Bound = PrefixScan, boundText(key, s.Side, implied.values)
+		s.Class, s.Bound = PrefixScan, boundText(key, s.Side, implied.Values)
 		s.Why = fmt.Sprintf("the filter implies %s, but the index condition does not have it", s.Bound)
-		if len(implied.guards) > 0 {
-			s.Why = fmt.Sprintf("the filter implies a start on %s unless %s, so the plan cannot start there", s.Key, texts(implied.guards, " or "))
+		if len(implied.Guards) > 0 {
+			s.Why = fmt.Sprintf("the filter implies a start on %s unless %s, so the plan cannot start there", s.Key, texts(implied.Guards, " or "))
 		}
 	case c.filter != nil && nullBranch(c.filter, key, s.Side):
 		s.Class, s.Why = NullBranch, "every branch but "+s.Key+" IS NULL bounds it: only two scans, added up, can both start right"
@@ -110,16 +123,16 @@ func (w *walker) decide(s *Scan, c conditions, key *sqltext.Expr, k IndexKey) {
 
 // looser checks whether the scan starts at a value that the implied start does
 // not name: a retention limit, say, and not the cursor.
-func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied bound, key *sqltext.Expr) {
-	for _, v := range implied.values {
+func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied Bound, key Key) {
+	for _, v := range implied.Values {
 		covered := false
 		for _, b := range start {
-			covered = covered || contains(b, v, w.known)
+			covered = covered || contains(b, v.Expr, w.known)
 		}
 		if covered {
 			continue
 		}
-		s.Class, s.Bound = WeakStart, boundText(key, s.Side, implied.values)
+		s.Class, s.Bound = WeakStart, boundText(key, s.Side, implied.Values)
 		s.Why = "the scan starts at " + texts(start, " and ") + ", which is looser than " + s.Bound
 		if w.known == nil || !w.known.Reuses && len(w.known.Params) == 0 {
 			s.Doubt = true
@@ -133,27 +146,24 @@ func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied bound, key *sqlt
 // filter bounds and the index condition does not is taken for its first.
 func (w *walker) withoutCatalog(s *Scan, at place) {
 	n := s.Node
-	c := conditions{index: conjuncts(w.parse(s, n.IndexCond)), filter: w.parse(s, n.Filter)}
-	if at.filter != nil {
-		c.filter = joined(c.filter, at.filter, n.Alias)
-	}
+	c := conditionsOf(n, at)
 	s.Doubt = true
-	side := 1
+	first := Lower
 	if n.Backward {
-		side = -1
+		first = Upper
 	}
-	for _, side := range []int{side, -side} {
+	for _, side := range []Side{first, -first} {
 		for _, key := range columnsOf(c.filter, n) {
-			implied, ok := impliedBy(c.filter, key, side)
+			implied, ok := Implied(c.filter, key, side)
 			if !ok || fixedBy(c.index, key) {
 				continue
 			}
-			s.Key, s.Side = key.Text(), side
+			s.Key, s.Side = key.Expr.Text(), side
 			if start := startBounds(c.index, key, side); len(start) > 0 {
 				s.Class, s.Why = Seek, "the index condition bounds "+s.Key+" (assuming the index is on it)"
 				return
 			}
-			s.Class, s.Bound = PrefixScan, boundText(key, side, implied.values)
+			s.Class, s.Bound = PrefixScan, boundText(key, side, implied.Values)
 			s.Why = "the filter implies " + s.Bound + ", but the index condition does not have it (assuming the index starts with it)"
 			return
 		}
@@ -165,56 +175,31 @@ func (w *walker) withoutCatalog(s *Scan, at place) {
 	s.Class, s.Why = FromStart, "nothing in the filter bounds a key"
 }
 
-// parse reads a condition of a scan; a cast that changes no byte (varchar to
-// text) is taken off the table's columns, as the planner does for an index.
-func (w *walker) parse(s *Scan, text string) *sqltext.Expr {
-	if text == "" {
-		return nil
-	}
-	e, err := sqltext.ParseExpr(text)
-	if err != nil || s.Table == nil || !strings.Contains(text, "::text") {
-		return e
-	}
-	var edits []sqltext.Edit
-	e.Walk(func(x *sqltext.Expr) bool {
-		if x.Kind == sqltext.Cast && x.Name == "text" && x.Args[0].Kind == sqltext.Column {
-			if c := s.Table.column(x.Args[0].Name); c != nil && strings.HasPrefix(c.Type, "character varying") {
-				edits = append(edits, sqltext.Edit{Start: x.Start, End: x.End, Text: x.Args[0].Text()})
-			}
-		}
-		return true
-	})
-	if len(edits) == 0 {
-		return e
-	}
-	if plain, err := sqltext.ParseExpr(sqltext.Splice(text, edits)); err == nil {
-		return plain
-	}
-	return e
-}
-
-// keyExpr writes an index column as the plan's conditions do: with the scan's
+// keyOf writes an index column as the plan's conditions do: with the scan's
 // alias before column names where the plan qualifies them. A collation is left
 // out: conditions that the planner matches with the index print without it.
-func keyExpr(k IndexKey, n *plan.Node) *sqltext.Expr {
-	text := k.Text
-	if strings.Contains(n.Filter+n.IndexCond, n.Alias+".") || strings.Contains(n.Filter+n.IndexCond, quote(n.Alias)+".") || n.Schema != "" {
-		e, err := sqltext.ParseExpr(text)
-		if err != nil {
-			return nil
-		}
+// Columns of other relations are values, for a row of the scan at hand.
+func keyOf(k IndexKey, t *Table, n *plan.Node) (Key, bool) {
+	e, err := sqltext.ParseExpr(k.Text)
+	if err != nil {
+		return Key{}, false
+	}
+	alias := quote(n.Alias) + "."
+	if n.Alias != "" && (n.Schema != "" || strings.Contains(n.Filter+n.IndexCond, alias)) {
 		var edits []sqltext.Edit
 		e.Walk(func(x *sqltext.Expr) bool {
 			if x.Kind == sqltext.Column && len(x.Qual) == 0 {
-				edits = append(edits, sqltext.Edit{Start: x.Start, End: x.End, Text: quote(n.Alias) + "." + strings.Trim(x.Text(), "() ")})
+				edits = append(edits, sqltext.Edit{Start: x.Start, End: x.End, Text: alias + strings.Trim(x.Text(), "() ")})
 			}
 			return true
 		})
-		text = sqltext.Splice(text, edits)
+		if e, err = sqltext.ParseExpr(sqltext.Splice(k.Text, edits)); err != nil {
+			return Key{}, false
+		}
 	}
-	e, err := sqltext.ParseExpr(text)
-	if err != nil {
-		return nil
+	key := Key{Expr: e, Outer: true}
+	if c := t.column(k.Column); c != nil {
+		key.Type = c.Type
 	}
-	return e
+	return key, true
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
-	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // Scan is the judgement of one scan of a plan.
@@ -16,7 +15,7 @@ type Scan struct {
 	Table *Table // nil when unknown
 
 	Key   string   // first index column that no equality fixes, as the plan writes it
-	Side  int      // +1: the scan ascends on it, -1: it descends
+	Side  Side     // Lower: the scan ascends on it, Upper: it descends
 	Fixed []string // index columns before it that an equality fixes
 	Bound string   // the condition that would start the scan at the cursor, as the plan writes it
 	// Doubt says that the class rests on an assumption, given in Why.
@@ -74,9 +73,9 @@ type walker struct {
 
 // place is where in the plan a node stands.
 type place struct {
-	limited bool          // a Limit is above, fed through this path
-	ordered bool          // and nothing between them sorts
-	filter  *sqltext.Expr // join filter of a nested loop above whose outer side this is
+	limited bool   // a Limit is above, fed through this path
+	ordered bool   // and nothing between them sorts
+	join    string // join filter of a nested loop above whose outer side this is
 }
 
 func (w *walker) visit(n *plan.Node, at place) {
@@ -114,13 +113,11 @@ func below(n, child *plan.Node, i int, at place) place {
 			return place{}
 		}
 		if n.JoinFilter != "" && n.Type == "Nested Loop" && at.ordered {
-			if e, err := sqltext.ParseExpr(n.JoinFilter); err == nil {
-				at.filter = e
-			}
+			at.join = n.JoinFilter
 		}
 		return at
 	case "Subquery Scan":
-		at.filter = nil
+		at.join = ""
 		return at
 	}
 	return at
@@ -131,7 +128,7 @@ func (w *walker) otherScan(n *plan.Node, at place) *Scan {
 	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered}
 	switch {
 	case !at.limited:
-		s.Class, s.Why = NoPage, "it does not feed a limit"
+		s.Class, s.Why = Unpaged, "it does not feed a limit"
 	case at.ordered:
 		s.Class, s.Why = FromStart, "the page asks for no order"
 	case n.Type == "Bitmap Heap Scan" || n.Type == "Tid Scan" || n.Type == "Tid Range Scan":

@@ -1,0 +1,152 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// pageOf is the judgement of a statement from its scans and its cursor.
+type pageOf struct {
+	verdict Verdict
+	scan    *Scan // the scan that decides, nil for none
+}
+
+// pageVerdict draws the verdict of a statement. Only scans that feed a limit
+// count; c is the cursor that its text shows, nil for none.
+//
+// A seek makes a page "starts-at-cursor" only if something bounds it; what is
+// left of the filter decides whether it reads far beyond a page.
+func pageVerdict(scans []*Scan, c *Cursor, pageRows float64) pageOf {
+	var limited []*Scan
+	for _, s := range scans {
+		if s.Limited {
+			limited = append(limited, s)
+		}
+	}
+	s := decisive(limited)
+	if s == nil {
+		return pageOf{verdict: NotApplicable}
+	}
+	p := pageOf{verdict: s.Class.verdict(), scan: s}
+	switch {
+	case s.Tiny() && p.verdict.rank() > StartsAtCursor.rank():
+		p.verdict = NotApplicable
+	case s.Class == PartSort && c == nil:
+		p.verdict = NotApplicable
+	case s.Class == Seek && s.readsFar(pageRows):
+		p.verdict = ReadsAllAfterCursor
+	}
+	return p
+}
+
+// readsFar estimates whether a scan that starts at the cursor still reads many
+// rows a page, because the rest of the filter keeps few. PostgreSQL expects a
+// third of the rows behind a bound whose value it does not know.
+func (s *Scan) readsFar(pageRows float64) bool {
+	n := s.Node
+	if !s.Ordered || len(s.Fixed) > 0 || n.Filter == "" || s.Rows() <= 0 {
+		return false
+	}
+	kept := n.PlanRows / (s.Rows() / 3)
+	return kept < lossyShare && pageRows/max(kept, 1e-9) > farRows
+}
+
+// verdictFindings are the findings that the plan gives rise to.
+func verdictFindings(p pageOf, scans []*Scan) []Finding {
+	s := p.scan
+	if s == nil {
+		return unlimitedFindings(scans)
+	}
+	f := Finding{Severity: Error, Subject: subjectOf(s), Message: s.Why, Evidence: map[string]any{
+		"node": s.Node.Type, "index": s.Node.Index, "key": s.Key, "class": string(s.Class), "rows": s.Rows(),
+	}}
+	switch p.verdict {
+	case StartsAtOldest:
+		startFinding(s, &f)
+	case SortsWholeTable:
+		f.Rule, f.Severity = "page-sorts-whole-table", Warn
+		f.Message = "every page reads and sorts the whole input: " + s.Why
+		f.Action = "add an index that gives the order of the page"
+	case ReadsAllAfterCursor:
+		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
+		f.Message = "the scan starts at the cursor, but few of the rows behind it pass the rest of the filter"
+		if s.Class == PartSort {
+			f.Message = "a page reads and sorts all rows that the index condition leaves: " + s.Why
+		}
+		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
+	default:
+		if s.Class == NoIndex {
+			f.Rule, f.Severity, f.Action = "index-not-known", Info, "give the catalog: judge it on the server"
+			return []Finding{f}
+		}
+		return nil
+	}
+	return []Finding{f}
+}
+
+// startFinding names what makes a scan start too early.
+func startFinding(s *Scan, f *Finding) {
+	f.Action = "use the fix, or compare rows: (a, b) > ($1, $2)"
+	switch s.Class {
+	case PrefixScan:
+		f.Rule = "cursor-starts-at-oldest"
+		f.Message = fmt.Sprintf("every page starts at the %s row of %s and throws away all rows before the cursor: %s", firstRow(s), s.Node.Index, s.Why)
+	case WeakStart:
+		f.Rule = "cursor-starts-at-looser-limit"
+		f.Message = "the scan throws away the rows between a looser limit and the cursor: " + s.Why
+	case WeakBound:
+		f.Rule = "cursor-bound-on-few-values"
+		f.Message = "the scan throws away the rows before the cursor that share its first key: " + s.Why
+		f.Action = "compare rows: (a, b) > ($1, $2) starts at the cursor itself"
+	case NullBranch:
+		f.Rule = "cursor-null-branch"
+		f.Message = "every page starts at the first row: " + s.Why
+		f.Action = "split the statement: the rows behind the cursor UNION ALL those with NULL, each with its own limit"
+	case OpaqueKey:
+		f.Rule = "cursor-key-hidden"
+		f.Message = "every page starts at the first row: " + s.Why
+		f.Action = "compare the key itself; make the first page and the next page two statements"
+		if strings.Contains(s.Why, "an expression") {
+			f.Severity = Warn
+		}
+	}
+	if s.Doubt && s.Class == WeakStart {
+		f.Severity = Warn
+	}
+}
+
+// firstRow is how the first row of a scan is called.
+func firstRow(s *Scan) string {
+	if s.Side == Upper {
+		return "newest (last)"
+	}
+	return "oldest (first)"
+}
+
+func subjectOf(s *Scan) string {
+	name := s.Node.Relation
+	if s.Table != nil && s.Table.Root != "" {
+		name = s.Table.Root
+	} else if s.Node.Schema != "" && name != "" {
+		name = s.Node.Schema + "." + name
+	}
+	if name == "" {
+		name = s.Node.CTE
+	}
+	return name
+}
+
+// unlimitedFindings: without a limit the statement reads to the end, yet a bound
+// would spare it the rows before the cursor.
+func unlimitedFindings(scans []*Scan) []Finding {
+	for _, s := range scans {
+		if s.Class == Unpaged && s.Bound != "" && !s.Tiny() {
+			return []Finding{{
+				Rule: "unlimited-without-bound", Severity: Info, Subject: subjectOf(s),
+				Message: "not a page, but it reads the rows before the cursor too: " + s.Bound + " is implied and not in the index condition",
+				Action:  "add the bound", Evidence: map[string]any{"index": s.Node.Index, "bound": s.Bound},
+			}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"encoding/json"
+
+	"github.com/pgsonde/pgsonde/explain/plan"
+)
+
+// Result is the judgement of one statement. Its JSON is one of "queries" of
+// pgsonde/explain/1.
+type Result struct {
+	Source     string     `json:"source"` // "file:line", or what Input.Source says
+	SQL        string     `json:"sql"`
+	Pagination Pagination `json:"pagination"`
+	Sort       []SortJSON `json:"sort"`
+	Cursor     *CursorRef `json:"cursor"`
+	Verdict    Verdict    `json:"verdict"`
+	Plans      []Case     `json:"plans"`
+	Findings   []Finding  `json:"findings"`
+	Fix        *Fix       `json:"fix"`
+
+	// Scans are those of the plan that was judged: Plans[0].
+	Scans []*Scan `json:"-"`
+	// Tried holds the fixes that were not offered, and why.
+	Tried []Rejected `json:"tried,omitempty"`
+}
+
+// SortJSON is one key of the page's order.
+type SortJSON struct {
+	Column    string `json:"column"`
+	Direction string `json:"direction"` // asc, desc
+	Nulls     string `json:"nulls"`     // first, last
+}
+
+// CursorRef is the recognised cursor.
+type CursorRef struct {
+	Form    Form     `json:"form"`
+	Columns []string `json:"columns"`
+	Bound   *string  `json:"bound"` // the bound it implies, as SQL; null for none
+}
+
+// Case is one plan of the statement, seen at the node that decides.
+type Case struct {
+	Case         string   `json:"case"` // generic, old, middle, new, given
+	Node         string   `json:"node"`
+	Index        *string  `json:"index"`
+	IndexCond    *string  `json:"index_cond"`
+	Filter       *string  `json:"filter"`
+	TotalCost    float64  `json:"total_cost"`
+	RowsRemoved  *float64 `json:"rows_removed"`
+	SharedBlocks *float64 `json:"shared_blocks"`
+	MS           *float64 `json:"ms"`
+	Starts       string   `json:"starts"` // oldest, cursor, first, all, "" for not applicable
+	// Params are the values of a custom plan, as SQL literals.
+	Params []string `json:"params,omitempty"`
+	// Measured is set by analyze: the rest are estimates.
+	Measured bool `json:"measured"`
+
+	Plan Plan `json:"-"`
+}
+
+// Fix is a rewritten statement, or an index, that the planner agrees is better.
+type Fix struct {
+	SQL        string  `json:"sql"` // whole statement in the spelling of the source; "" for an index alone
+	Kind       string  `json:"kind"`
+	IndexSQL   *string `json:"index_sql"`
+	Equivalent string  `json:"equivalent"` // proved, checked, not-proved
+	Before     Case    `json:"before"`
+	After      Case    `json:"after"`
+
+	Why   string   `json:"why"`   // one sentence: what it changes
+	Proof []string `json:"proof"` // line by line: what was shown, and how
+	Steps []Step   `json:"measured,omitempty"`
+}
+
+// Step is one measurement of the statement before and after a fix.
+type Step struct {
+	At          float64  `json:"at"` // share of the rows before the cursor
+	Fixed       bool     `json:"fixed"`
+	RowsRemoved *float64 `json:"rows_removed"`
+	Blocks      float64  `json:"shared_blocks"`
+	MS          float64  `json:"ms"`
+}
+
+// Rejected is a fix that is not offered.
+type Rejected struct {
+	Kind, SQL, Why string
+}
+
+// MarshalJSON writes a rejected fix with the names of the contract.
+func (r Rejected) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"kind": r.Kind, "sql": r.SQL, "why": r.Why})
+}
+
+// caseOf describes a plan at the scan that decides its verdict.
+func caseOf(name string, p Plan, scans []*Scan) Case {
+	c := Case{Case: name, Plan: p, TotalCost: p.Root.TotalCost, Node: p.Root.Type, Measured: p.Analyzed}
+	if s := decisive(scans); s != nil {
+		n := s.Node
+		c.Node, c.Starts = n.Type, s.Class.Starts()
+		c.Index, c.IndexCond, c.Filter = textOrNil(n.Index), textOrNil(n.IndexCond), textOrNil(n.Filter)
+	}
+	if p.Analyzed {
+		removed := 0.0
+		p.Root.Walk(func(n *plan.Node) bool {
+			rows, _ := n.Removed()
+			removed += rows
+			return true
+		})
+		c.RowsRemoved = &removed
+		if p.Root.Buffers != nil {
+			blocks := p.Root.Buffers.Shared()
+			c.SharedBlocks = &blocks
+		}
+		c.MS = p.ExecutionMS
+	}
+	return c
+}
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// decisive is the scan whose class makes the worst verdict; of several, the one
+// over the largest table. Scans that feed no page decide only alone.
+func decisive(scans []*Scan) *Scan {
+	var worst *Scan
+	for _, s := range scans {
+		if worst == nil || s.harm() > worst.harm() || s.harm() == worst.harm() && s.Rows() > worst.Rows() {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// harm orders scans: the rank of the verdict, a tiny table's last.
+func (s *Scan) harm() int {
+	if s.Tiny() {
+		return 0
+	}
+	return s.Class.verdict().rank()
+}
