@@ -1,6 +1,173 @@
 package budget
 
-import "github.com/pgsonde/pgsonde/probes"
+import (
+	"fmt"
+	"slices"
+	"strings"
 
-func planFindings(f *File, p *plan, s *Sum) []probes.Finding { return nil }
-func lintFindings(f *File, p *plan) []probes.Finding         { return nil }
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+func planRules() []check {
+	bouncer := "PgBouncer docs: max_client_conn, default_pool_size, max_db_connections"
+	return []check{
+		{Rule{"steady-over-usable", probes.Error, "the roles that always run can open more connections than there are slots", formulaSource}, nil},
+		{Rule{"peak-over-usable", probes.Error, "with jobs and deploys there can be more connections than slots", formulaSource}, nil},
+		{Rule{"peak-low", probes.Warn, "at the peak operators find less than keep_free", formulaSource}, nil},
+		{Rule{"pooler-clients-over", probes.Error, "a pooler's clients are more than it lets in", bouncer}, nil},
+		{Rule{"pooler-server-over", probes.Error, "a pooler's server side alone is more than the server's slots", bouncer}, nil},
+		{Rule{"needs-session-state", probes.Warn, "a role that needs session state goes through a pooler that does not keep it", "PgBouncer features by pooling mode: LISTEN and session advisory locks need session pooling"}, nil},
+		{Rule{"contract-order", probes.Warn, "a contract's times are not in order: the outer gives up before the inner", "connect wait < statement_timeout < client's query timeout < deadline"}, nil},
+		{Rule{"scenario-without-effect", probes.Info, "a surge is asked of a role that is off or has no replicas", formulaSource}, nil},
+	}
+}
+
+// planFindings judges a sum.
+func planFindings(p *plan, s *Sum) []probes.Finding {
+	var out []probes.Finding
+	ev := map[string]any{"usable": s.Usable, "steady": s.Steady, "jobs": s.Jobs, "surge": s.Surge, "peak": s.Peak, "left": s.Left}
+	switch s.Verdict {
+	case Over:
+		out = append(out, found("steady-over-usable", probes.Error, "budget",
+			fmt.Sprintf("the roles that always run may open %d connections; %d slots are usable", s.Steady, s.Usable),
+			p.cure(s), ev))
+	case OverAtPeak:
+		out = append(out, found("peak-over-usable", probes.Error, "budget",
+			fmt.Sprintf("%d always, %d by jobs, %d by deploys may be open at once; %d slots are usable", s.Steady, s.Jobs, s.Surge, s.Usable),
+			p.cure(s), ev))
+	case Low:
+		out = append(out, found("peak-low", probes.Warn, "budget",
+			fmt.Sprintf("at the peak of %d connections %s left of %d; operators should find %d", s.Peak, slotsAre(s.Left), s.Usable, s.KeepFree),
+			p.cure(s), ev))
+	}
+	for _, b := range s.Poolers {
+		if b.ClientsOver {
+			out = append(out, found("pooler-clients-over", probes.Error, b.Pooler,
+				fmt.Sprintf("pooler %s: %d clients > %d it lets in (max_client_conn × instances)", b.Pooler, b.Clients, b.MaxClients),
+				fmt.Sprintf("raise max_client_conn to %d or more: clients of a pooler are cheap; mind its open files limit", (b.Clients+b.Instances-1)/b.Instances),
+				map[string]any{"clients": b.Clients, "max_clients": b.MaxClients}))
+		}
+		if b.Cap > s.Usable {
+			out = append(out, found("pooler-server-over", probes.Error, b.Pooler,
+				fmt.Sprintf("pooler %s may open %d server connections; %d slots are usable", b.Pooler, b.Cap, s.Usable),
+				"lower its pool sizes, or set max_db_connections", map[string]any{"cap": b.Cap, "usable": s.Usable}))
+		}
+	}
+	return out
+}
+
+func slotsAre(n int) string {
+	if n == 1 {
+		return "1 slot is"
+	}
+	return fmt.Sprintf("%d slots are", n)
+}
+
+// cure says what would make the sum fit, cheapest first.
+func (p *plan) cure(s *Sum) string {
+	var ways []string
+	if i := p.largestRole(s); i >= 0 {
+		r, rs := p.roles[i], s.Roles[i]
+		if burst := rs.Cap - rs.Kept; burst > 0 {
+			ways = append(ways, fmt.Sprintf("a smaller overflow of %s (its bursts are %d)", r.Name, burst))
+		}
+		switch {
+		case rs.Processes > 1:
+			fit := p.largest(&r.Processes)
+			ways = append(ways, fmt.Sprintf("at most %d processes of %s", fit, r.Name))
+		case rs.Replicas > 1:
+			fit := p.largest(&r.Replicas)
+			ways = append(ways, fmt.Sprintf("at most %d replicas of %s", fit, r.Name))
+		}
+		ways = append(ways, "a smaller pool of "+r.Name)
+	}
+	if len(p.poolers) == 0 {
+		ways = append(ways, "a pooler in front")
+	}
+	return strings.Join(ways, ", or ") + "; " + raisePrice
+}
+
+// largestRole is the index of the role with the largest part of the peak; -1
+// none.
+func (p *plan) largestRole(s *Sum) int {
+	best, at := 0, -1
+	for i, r := range s.Roles {
+		part := r.Cap
+		if r.InSurge {
+			part = add(part, r.Surge)
+		}
+		if r.Via == "" && (r.Runs == RunsAlways || r.Runs == RunsJob) && part > best {
+			best, at = part, i
+		}
+	}
+	return at
+}
+
+// lintFindings judges what the file says without adding it up.
+func lintFindings(f *File, p *plan) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range p.roles {
+		out = append(out, sessionState(p, r)...)
+		if p.surge[r.Name] && r.Runs == RunsOff && len(p.surge) == 1 {
+			out = append(out, found("scenario-without-effect", probes.Info, r.Name,
+				fmt.Sprintf("surge=%s changes nothing: it is off", r.Name), fmt.Sprintf("add %s=on", r.Name), nil))
+		}
+	}
+	for _, c := range f.Settings {
+		out = append(out, contractOrder(f.Contract(c.Role), c)...)
+	}
+	return out
+}
+
+// sessionState: LISTEN and session advisory locks are lost or stranded where
+// the pooler gives the server connection back after each transaction.
+func sessionState(p *plan, r *Role) []probes.Finding {
+	if r.Via == "" || r.Runs == RunsOff || p.pooler(r.Via).Mode == "session" {
+		return nil
+	}
+	var why []string
+	for _, e := range r.Extra {
+		if e.N > 0 && slices.Contains([]string{"listen", "notifications", "notify"}, e.Name) {
+			why = append(why, "LISTEN ("+e.Name+")")
+		}
+	}
+	if slices.Contains(r.Expect, "advisory") {
+		why = append(why, "session advisory locks")
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return []probes.Finding{found("needs-session-state", probes.Warn, r.Name,
+		fmt.Sprintf("%s needs %s; pooler %s in %s mode does not keep session state", r.Name, strings.Join(why, " and "), r.Via, p.pooler(r.Via).Mode),
+		"let these connections go to PostgreSQL directly, or through a session pool", map[string]any{"via": r.Via})}
+}
+
+// contractOrder: each time of c must be shorter than the next that is declared.
+// A pair that own does not touch is default's, and said there.
+func contractOrder(c, own Contract) []probes.Finding {
+	chain := []struct {
+		name string
+		s    float64
+		own  bool
+	}{
+		{"connect_wait", c.ConnectWait.Seconds(), own.ConnectWait > 0},
+		{"statement_timeout", c.StatementTimeout.Seconds(), own.StatementTimeout > 0},
+		{"query_timeout", c.QueryTimeout.Seconds(), own.QueryTimeout > 0},
+		{"client_timeout", c.ClientTimeout.Seconds(), own.ClientTimeout > 0},
+		{"deadline", c.Deadline.Seconds(), own.Deadline > 0},
+	}
+	var out []probes.Finding
+	last := 0
+	for i := 1; i < len(chain); i++ {
+		if chain[i].s == 0 {
+			continue
+		}
+		if a, b := chain[last], chain[i]; a.s > 0 && a.s >= b.s && (a.own || b.own) {
+			out = append(out, found("contract-order", probes.Warn, c.Role,
+				fmt.Sprintf("settings of %s: %s %s is not less than %s %s: the outer gives up first", c.Role, a.name, age(a.s), b.name, age(b.s)),
+				fmt.Sprintf("make %s shorter or %s longer", a.name, b.name), map[string]any{a.name + "_s": a.s, b.name + "_s": b.s}))
+		}
+		last = i
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -16,10 +17,8 @@ type param struct {
 	def  int      // none when there is no default
 	lo   int      // the least that makes sense
 	flag bool     // on/off instead of a number
-	// unlimited: this value (and anything below lo) means "no limit" to the
-	// stack, which no budget can hold. have says that there is such a value.
-	unlimited int
-	have      bool
+	// unlimited: what is below lo means "no limit" to the stack.
+	unlimited bool
 }
 
 // sizer looks up a parameter: given, else default, else none.
@@ -35,7 +34,7 @@ type kind struct {
 	// is missing.
 	size func(p sizer) (kept, cap int, err error)
 	// idleS and lifeS are the ages in seconds at which the pool closes an idle
-	// and any connection by default; 0: never, or not known.
+	// and any connection by default; 0: not known, or it keeps none idle.
 	idleS, lifeS int
 }
 
@@ -45,8 +44,8 @@ func num(name string, def, lo int, also ...string) param {
 
 func flag(name string, def int) param { return param{name: name, def: def, flag: true} }
 
-func endless(p param, at int) param {
-	p.unlimited, p.have = at, true
+func endless(p param) param {
+	p.unlimited = true
 	return p
 }
 
@@ -97,16 +96,15 @@ func (k kind) parse(p param, what, text string) (int, error) {
 	if p.flag {
 		return 0, fmt.Errorf("%s is %q; it must be on or off", what, text)
 	}
-	v, err := wholeNumber(text, what, -1, maxSize)
-	switch {
-	case err != nil:
-		return 0, err
-	case p.have && (v == p.unlimited || v < p.lo):
-		return 0, fmt.Errorf("%s %d is unlimited in %s, which no budget can hold; give a number", what, v, k.name)
-	case v < p.lo:
-		return 0, fmt.Errorf("%s is %d; the least is %d", what, v, p.lo)
+	lo := p.lo
+	if p.unlimited {
+		lo = math.MinInt
 	}
-	return v, nil
+	v, err := wholeNumber(text, what, lo, maxSize)
+	if err == nil && v < p.lo {
+		err = fmt.Errorf("%s %d is unlimited in %s, which no budget can hold; give a number", what, v, k.name)
+	}
+	return v, err
 }
 
 // sizes works out kept and cap of one process from the given parameters (by

@@ -53,7 +53,7 @@ func plainKinds() []kind {
 func pythonKinds() []kind {
 	sqlalchemy := kind{
 		params: []param{
-			endless(num("pool_size", 5, 1, "size"), 0), endless(num("max_overflow", 10, 0, "overflow"), -1),
+			endless(num("pool_size", 5, 1, "size")), endless(num("max_overflow", 10, 0, "overflow")),
 			num("engines", 1, 1), flag("null_pool", 0), num("threads", none, 1),
 		},
 		size: func(p sizer) (int, int, error) {
@@ -91,7 +91,7 @@ func pythonKinds() []kind {
 		},
 	}
 	return []kind{
-		sqlalchemy.named(0, 0, "sqlalchemy"),
+		sqlalchemy.named(never, 0, "sqlalchemy"),
 		psycopgPool().named(600, 3600, "psycopg_pool", "psycopg"),
 		django.named(0, 0, "django"), djangoPool.named(600, 3600, "django-pool", "django_pool"),
 		minMax(10, 10).named(300, 0, "asyncpg"), celery.named(0, 0, "celery"),
@@ -149,7 +149,7 @@ func jvmGoRustKinds() []kind {
 		return k
 	}
 	sql := kind{
-		params: []param{num("max_idle", 2, 0, "min"), endless(num("max_open", none, 1, "max"), 0)},
+		params: []param{num("max_idle", 2, 0, "min"), endless(num("max_open", none, 1, "max"))},
 		size: func(p sizer) (int, int, error) {
 			if p("max_open") == none {
 				return 0, 0, errors.New("max_open is missing: database/sql is unlimited without SetMaxOpenConns; give a number")
@@ -166,10 +166,10 @@ func jvmGoRustKinds() []kind {
 	return []kind{
 		minDefaultsToMax(10).named(600, 1800, "hikari", "hikaricp"),
 		cpus("pgxpool opens max(4, CPUs)", 4, 1, false).named(1800, 3600, "pgxpool", "pgx"),
-		sql.named(0, 0, "database/sql", "database-sql", "sql"),
+		sql.named(never, 0, "database/sql", "database-sql", "sql"),
 		minDefaultsToMax(10).named(600, 1800, "r2d2"),
 		minMax(0, 10).named(600, 1800, "bb8"), minMax(0, 10).named(600, 1800, "sqlx"),
-		cpus("deadpool opens 2 × CPUs", 1, 2, true).named(0, 0, "deadpool"),
+		cpus("deadpool opens 2 × CPUs", 1, 2, true).named(never, 0, "deadpool"),
 		npgsql.named(300, 3600, "npgsql"),
 	}
 }
@@ -197,7 +197,7 @@ func nodeKinds() []kind {
 	}
 	return []kind{
 		minDefaultsToMax(10).named(10, 0, "node-pg", "pg-pool", "typeorm", "prisma7"),
-		minDefaultsToMax(10).named(0, 0, "postgres.js", "postgresjs"),
+		minDefaultsToMax(10).named(never, 0, "postgres.js", "postgresjs"),
 		minMax(2, 10).named(30, 0, "knex"), minMax(0, 5).named(10, 0, "sequelize"),
 		prisma.named(0, 0, "prisma"),
 	}

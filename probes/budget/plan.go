@@ -83,7 +83,8 @@ func Plan(f *File, sc Scenario) (*Sum, error) {
 		s.Scenario = "base"
 	}
 	s.Fit = p.fits()
-	s.Findings = append(planFindings(f, p, s), lintFindings(f, p)...)
+	s.Findings = append(planFindings(p, s), lintFindings(f, p)...)
+	sortFindings(s.Findings)
 	return s, nil
 }
 

@@ -262,14 +262,20 @@ func (r *reader) duration(n *yaml.Node, what string) (time.Duration, bool) {
 	if s == "0" {
 		return 0, true
 	}
-	if m := durationText.FindStringSubmatch(s); m != nil {
-		if unit := durationUnit(m[2]); unit > 0 {
-			f, err := strconv.ParseFloat(m[1], 64)
-			if d := f * float64(unit); err == nil && d < float64(10*365*24*time.Hour) {
-				return time.Duration(d), true
-			}
-		}
+	if d, ok := parseDuration(s); ok {
+		return d, true
 	}
 	r.errorf(resolve(n).Line, "%s is %q; write a time with its unit: 300ms, 5s, 10min, 2h", what, s)
 	return 0, false
+}
+
+// parseDuration reads a number with its unit.
+func parseDuration(s string) (time.Duration, bool) {
+	m := durationText.FindStringSubmatch(s)
+	if m == nil {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(m[1], 64)
+	d := f * float64(durationUnit(m[2]))
+	return time.Duration(d), err == nil && durationUnit(m[2]) > 0 && d < float64(10*365*24*time.Hour)
 }

@@ -106,20 +106,18 @@ func (l *live) declare() {
 	for i, role := range l.f.Roles {
 		r := l.row(Match{Role: role.Name, Origin: Declared})
 		r.role, r.sum = role, &l.u.Plan.Roles[i]
-		r.Runs, r.Via, r.Replicas = string(role.Runs), role.Via, &role.Replicas
+		r.Runs, r.Via, r.Replicas = string(role.Runs), role.Via, new(role.Replicas)
 		if role.Runs != RunsOff && role.Via == "" {
-			r.Kept, r.Cap = &r.sum.Kept, &r.sum.Cap
-			peak := r.sum.Cap
+			r.Kept, r.Cap, r.Peak = new(r.sum.Kept), new(r.sum.Cap), new(r.sum.Cap)
 			if role.Surge.Declared {
-				peak = add(peak, r.sum.Surge)
+				r.Peak = new(add(r.sum.Cap, r.sum.Surge))
 			}
-			r.Peak = &peak
 		}
 	}
 	for i := range l.f.Poolers {
 		ps := &l.u.Plan.Poolers[i]
 		r := l.row(Match{Role: ps.Pooler, Origin: Pooler})
-		r.Kept, r.Cap, r.Peak, r.Replicas = &ps.Kept, &ps.Cap, &ps.Cap, &ps.Instances
+		r.Kept, r.Cap, r.Peak, r.Replicas = new(ps.Kept), new(ps.Cap), new(ps.Cap), new(ps.Instances)
 	}
 }
 
@@ -139,8 +137,7 @@ func (l *live) row(m Match) *liveRow {
 		users: map[string]int{}, dbs: map[string]int{}, alsoIdle: map[string]int{},
 	}
 	if name == roleOperators && l.f != nil {
-		free := l.u.KeepFree
-		r.Cap = &free
+		r.Cap = new(l.u.KeepFree)
 	}
 	l.rows = append(l.rows, r)
 	return r
@@ -203,14 +200,15 @@ func (l *live) own(n int) {
 }
 
 // fill works out the figures of a row from its groups. Where rows are masked
-// nothing but the upper bound of now is known.
+// nothing but the upper bound of now is known; a role behind a pooler is
+// counted in the pooler's row.
 func (r *liveRow) fill(masked bool) {
 	defer r.note()
 	if r.Cap != nil {
 		r.Over = r.Now > *r.Cap
 	}
-	if r.masked || masked && r.Now == 0 {
-		r.masked = true
+	r.masked = r.masked || masked && r.Now == 0
+	if r.masked || r.Via != "" {
 		return
 	}
 	var busy, idle, inTx, running, waiting int
@@ -253,10 +251,10 @@ func (r *liveRow) fill(masked bool) {
 	r.pods(pods)
 }
 
-// pods fills in the pods, and those that are full: every connection busy and as
-// many as the pool opens; idle ones count as busy when their name says that
-// they are outside the pool. Addresses are not pods when one holds more than a
-// pod can or there are fewer of them than replicas: a node, a NAT or a pooler
+// pods fills in the pods, and those that are full: as many connections as the
+// pod opens and none of them idle, but those whose name says that they are
+// outside the pool. Addresses are not pods when one holds more than the whole
+// role can or there are fewer of them than replicas: a node, a NAT or a pooler
 // stands between.
 func (r *liveRow) pods(pods map[string]*Pod) {
 	n := len(pods)
@@ -269,14 +267,15 @@ func (r *liveRow) pods(pods map[string]*Pod) {
 	for _, p := range pods {
 		p.Cap = perPod
 		r.AllPods = append(r.AllPods, *p)
-		r.natted = r.natted || perPod > 0 && p.Now > perPod
+		r.natted = r.natted || perPod > 0 && p.Now > *r.Cap
 	}
 	slices.SortFunc(r.AllPods, func(a, b Pod) int { return cmp.Compare(a.Addr, b.Addr) })
 	if r.natted || perPod == 0 {
 		return
 	}
 	for _, p := range r.AllPods {
-		if p.Busy > 0 && p.Busy+min(extras, r.alsoIdle[p.Addr]) >= p.Cap {
+		idle := p.Now - p.Busy
+		if p.Busy > 0 && p.Now >= p.Cap && idle <= min(extras, r.alsoIdle[p.Addr]) {
 			r.PodsFull = append(r.PodsFull, p)
 		}
 	}

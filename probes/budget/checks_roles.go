@@ -1,0 +1,222 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+const formulaSource = "the budget file's arithmetic: cap × processes × replicas"
+
+func roleChecks() []check {
+	const activity = "pg_stat_activity against the budget file"
+	return []check{
+		{Rule{"pod-full", probes.Error, "all connections of one pod are busy: its callers wait for the pool", activity}, podFull},
+		{Rule{"role-over-cap", probes.Error, "a role has more connections than its pools can open by the budget", formulaSource}, roleOverCap},
+		{Rule{"names-hidden", probes.Warn, "declared roles are absent while one other name holds their connections", "libpq: application_name in a URL wins over the program's own"}, namesHidden},
+		{Rule{"unmatched-sessions", probes.Warn, "connections of no known role are more than keep_free or a tenth of the slots", activity}, unmatchedSessions},
+		{Rule{"role-undeclared", probes.Warn, "a role named by the match pattern is not in the budget", activity}, roleUndeclared},
+		{Rule{"role-off-seen", probes.Warn, "a role that is declared off has connections", activity}, roleOffSeen},
+		{Rule{"role-absent", probes.Warn, "a role that always runs and keeps connections has none", activity}, roleAbsent},
+		{Rule{"pods-not-replicas", probes.Info, "a role has more or fewer addresses than replicas", activity}, podsNotReplicas},
+		{Rule{"overflow-in-use", probes.Info, "a role has more connections than its pools keep", formulaSource}, overflowInUse},
+	}
+}
+
+func podFull(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		wait := ""
+		if c := l.f.Contract(r.Role); c.ConnectWait > 0 {
+			wait = fmt.Sprintf(", callers fail after %s", age(c.ConnectWait.Seconds()))
+		}
+		for _, p := range r.PodsFull {
+			out = append(out, found("pod-full", probes.Error, r.Role,
+				fmt.Sprintf("%s: pod %s has all its connections in use, %d of %d busy%s", r.Role, p.Addr, p.Busy, p.Cap, wait),
+				l.podRelief(r), map[string]any{"addr": p.Addr, "busy": p.Busy, "cap": p.Cap}))
+		}
+	}
+	return out
+}
+
+// podRelief says why the connections of a role are busy; the pool's size comes
+// last.
+func (l *live) podRelief(r *liveRow) string {
+	switch {
+	case val(r.IdleInTx) > 0:
+		return fmt.Sprintf("%d of its connections are idle in transaction: end the longest, and do no slow work inside a transaction; a larger pool would hide it",
+			*r.IdleInTx)
+	case val(r.LockWaiting) > 0:
+		return fmt.Sprintf("%s for a lock: end what blocks them; a larger pool would only queue more", isWaiting(*r.LockWaiting))
+	}
+	if room := l.u.Free - l.u.KeepFree; room >= r.sum.PerReplica {
+		return fmt.Sprintf("look at its longest statements; one more replica takes %s, %d are free", plural(r.sum.PerReplica, "slot"), l.u.Free)
+	}
+	return "look at its longest statements; the server has no room for one more replica"
+}
+
+func roleOverCap(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if !r.Over {
+			continue
+		}
+		ev := map[string]any{"now": r.Now, "cap": *r.Cap}
+		if r.Origin == BuiltIn {
+			out = append(out, found("role-over-cap", probes.Info, r.Role,
+				fmt.Sprintf("%s: %s%d connections; keep_free promises them %d", r.Role, l.bound(), r.Now, *r.Cap),
+				"close idle tools, or raise keep_free in the budget", ev))
+			continue
+		}
+		out = append(out, found("role-over-cap", l.certain(), r.Role,
+			fmt.Sprintf("%s: %s%d connections; its budget is %d", r.Role, l.bound(), r.Now, *r.Cap),
+			"look for more replicas or processes than declared, a leak, or pods that should be gone; else correct the budget", ev))
+	}
+	return out
+}
+
+func overflowInUse(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if !r.overflowing() || r.Over {
+			continue
+		}
+		out = append(out, found("overflow-in-use", probes.Info, r.Role,
+			fmt.Sprintf("%s: %s%d connections, more than the %d its pools keep; %d is its cap", r.Role, l.bound(), r.Now, *r.Kept, *r.Cap),
+			"nothing while it passes; if it stays, look at what its connections are busy with",
+			map[string]any{"now": r.Now, "kept": *r.Kept, "cap": *r.Cap}))
+	}
+	return out
+}
+
+func unmatchedSessions(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if l.f == nil || r.Origin != Unmatched || r.Now <= l.u.KeepFree && 10*r.Now <= l.u.Usable {
+			continue
+		}
+		who, n := r.largestGroup()
+		out = append(out, found("unmatched-sessions", probes.Warn, r.Role,
+			fmt.Sprintf("%s%s of no known role; %d are %s", l.bound(), plural(r.Now, "connection"), n, who),
+			"name them with application_name, or match them in the budget by user, db or addr",
+			map[string]any{"now": r.Now, "users": r.users}))
+	}
+	return out
+}
+
+// largestGroup is the commonest (user, application name) of a row.
+func (r *liveRow) largestGroup() (who string, n int) {
+	type key struct{ user, app string }
+	counts := map[key]int{}
+	var best key
+	for _, g := range r.groups {
+		k := key{g.User, g.App}
+		counts[k] += g.N
+		if c := counts[k]; c > n || c == n && k.user+k.app < best.user+best.app {
+			best, n = k, c
+		}
+	}
+	return fmt.Sprintf("user=%s app=%q", best.user, best.app), n
+}
+
+func roleUndeclared(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if l.f != nil && r.Origin == Captured {
+			out = append(out, found("role-undeclared", probes.Warn, r.Role,
+				fmt.Sprintf("%s: %s%s; the budget does not know this role", r.Role, l.bound(), plural(r.Now, "connection")),
+				fmt.Sprintf("add %s to the budget, or stop it", r.Role), map[string]any{"now": r.Now}))
+		}
+	}
+	return out
+}
+
+func roleOffSeen(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if r.role != nil && r.role.Runs == RunsOff && r.Now+r.lent > 0 {
+			out = append(out, found("role-off-seen", probes.Warn, r.Role,
+				fmt.Sprintf("%s: %s%s; it is declared off", r.Role, l.bound(), plural(r.Now+r.lent, "connection")),
+				"switch it off where it runs, or on in the budget", map[string]any{"now": r.Now + r.lent}))
+		}
+	}
+	return out
+}
+
+// absent: always runs on the server, keeps connections, and has none. Masked
+// rows show no address, so a role that is matched by one cannot be judged.
+func (l *live) absent(r *liveRow) bool {
+	return r.role != nil && r.role.Runs == RunsAlways && r.Now == 0 && val(r.Kept) > 0 &&
+		!(l.s.Server.Masked && slices.ContainsFunc(r.role.match, func(m rule) bool { return m.addrLocal || m.addr.IsValid() }))
+}
+
+func roleAbsent(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if l.absent(r) {
+			out = append(out, found("role-absent", probes.Warn, r.Role,
+				fmt.Sprintf("%s: no connection; its pools keep %d", r.Role, *r.Kept),
+				"see whether it is down, connects elsewhere, or under another application_name",
+				map[string]any{"kept": *r.Kept}))
+		}
+	}
+	return out
+}
+
+// namesHidden: a URL's application_name makes all roles one.
+func namesHidden(l *live) []probes.Finding {
+	if l.f == nil || l.f.capture == nil {
+		return nil
+	}
+	var absent []string
+	kept := 0
+	for _, r := range l.rows {
+		if l.absent(r) && r.role.match == nil {
+			absent, kept = append(absent, r.Role), kept+*r.Kept
+		}
+	}
+	for _, r := range l.rows {
+		if r.Origin != Unmatched && r.Origin != Captured || len(absent) == 0 {
+			continue
+		}
+		byApp := map[string]int{}
+		for _, g := range r.groups {
+			byApp[g.App] += g.N
+		}
+		for app, n := range byApp {
+			if app != "" && 2*n >= kept {
+				return []probes.Finding{found("names-hidden", probes.Warn, app,
+					fmt.Sprintf("application_name %q holds %d connections while %s %s none", app, n, strings.Join(absent, ", "), have(len(absent))),
+					"take application_name out of the connection URL: it replaces the name each role gives itself",
+					map[string]any{"app": app, "now": n, "absent": absent})}
+			}
+		}
+	}
+	return nil
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+func podsNotReplicas(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if r.role == nil || r.role.Runs != RunsAlways || r.Cap == nil || r.Pods == nil || r.Now == 0 || *r.Pods == *r.Replicas {
+			continue
+		}
+		action := "a deploy under way, or pods that should be gone: see their oldest backends"
+		if *r.Pods < *r.Replicas {
+			action = "see whether pods are down; or addresses here are nodes or a NAT, then pods cannot be told apart"
+		}
+		out = append(out, found("pods-not-replicas", probes.Info, r.Role,
+			fmt.Sprintf("%s: %d addresses; the budget has %s", r.Role, *r.Pods, plural(*r.Replicas, "replica")),
+			action, map[string]any{"pods": *r.Pods, "replicas": *r.Replicas}))
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+package budget
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+func serverChecks() []check {
+	return []check{
+		{Rule{"role-limit-low", probes.Warn, "a login role's CONNECTION LIMIT is below the budgets of the roles that use it", "pg_roles.rolconnlimit; superusers are exempt, walsenders not counted"}, roleLimitLow},
+		{Rule{"database-limit-low", probes.Warn, "a database's CONNECTION LIMIT is below the budgets of the roles that use it", "pg_database.datconnlimit; superusers are exempt"}, databaseLimitLow},
+		{Rule{"app-is-superuser", probes.Warn, "an application logs in as superuser: it takes the operators' reserve too", "superuser_reserved_connections are open to every superuser"}, appIsSuperuser},
+		{Rule{"running-over-cpus", probes.Warn, "more statements run than twice the CPUs", "the server's CPUs against active sessions that wait for no lock and no client"}, runningOverCPUs},
+		{Rule{"file-differs", probes.Warn, "the server's limits are not those of the budget file", usableSource}, fileDiffers},
+		{Rule{"no-operator-reserve", probes.Warn, "nobody but a superuser, or nobody at all, gets in when all slots are taken", usableSource}, noOperatorReserve},
+		{Rule{"no-free-walsender", probes.Info, "no walsender slot is free: replicas, backups and the way in by replication=database wait", "max_wal_senders"}, noFreeWalsender},
+	}
+}
+
+// capsOf adds up the caps of rows whose sessions all have the one key, or which
+// say so by their rule.
+func (l *live) capsOf(name string, keys func(*liveRow) map[string]int, field func(rule) *pattern) (sum int, roles []string) {
+	for _, r := range l.rows {
+		if r.Cap == nil || r.Origin != Declared && r.Origin != Pooler || r.Runs == string(RunsManual) {
+			continue
+		}
+		seen := keys(r)
+		mine := len(seen) == 1 && seen[name] > 0
+		if r.role != nil && len(seen) == 0 {
+			mine = slices.ContainsFunc(r.role.match, func(m rule) bool { p := field(m); return p != nil && p.text == name })
+		}
+		if mine {
+			sum, roles = add(sum, *r.Cap), append(roles, r.Role)
+		}
+	}
+	return sum, roles
+}
+
+func roleLimitLow(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, x := range l.s.Limits.Roles {
+		sum, roles := l.capsOf(x.Name, func(r *liveRow) map[string]int { return r.users }, func(m rule) *pattern { return m.user })
+		if x.ConnLimit < 0 || x.Superuser || sum <= x.ConnLimit {
+			continue
+		}
+		out = append(out, found("role-limit-low", probes.Warn, x.Name,
+			fmt.Sprintf("login role %s has CONNECTION LIMIT %d; %s may open %d", x.Name, x.ConnLimit, strings.Join(roles, ", "), sum),
+			fmt.Sprintf("raise the limit to %d, or make the pools smaller", sum),
+			map[string]any{"limit": x.ConnLimit, "cap": sum, "roles": roles}))
+	}
+	return out
+}
+
+func databaseLimitLow(l *live) []probes.Finding {
+	var out []probes.Finding
+	for _, x := range l.s.Limits.Databases {
+		sum, roles := l.capsOf(x.Name, func(r *liveRow) map[string]int { return r.dbs }, func(m rule) *pattern { return m.db })
+		if x.ConnLimit < 0 || sum <= x.ConnLimit {
+			continue
+		}
+		out = append(out, found("database-limit-low", probes.Warn, x.Name,
+			fmt.Sprintf("database %s has CONNECTION LIMIT %d; %s may open %d", x.Name, x.ConnLimit, strings.Join(roles, ", "), sum),
+			fmt.Sprintf("raise the limit to %d, or make the pools smaller", sum),
+			map[string]any{"limit": x.ConnLimit, "cap": sum, "roles": roles}))
+	}
+	return out
+}
+
+func appIsSuperuser(l *live) []probes.Finding {
+	super := map[string]bool{}
+	for _, x := range l.s.Limits.Roles {
+		super[x.Name] = x.Superuser
+	}
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if r.Origin != Declared && r.Origin != Captured && r.Origin != Pooler {
+			continue
+		}
+		for _, user := range slices.Sorted(maps.Keys(r.users)) {
+			if !super[user] {
+				continue
+			}
+			out = append(out, found("app-is-superuser", probes.Warn, r.Role,
+				fmt.Sprintf("%s logs in as superuser %s (%s): it can take the reserved slots too", r.Role, user, plural(r.users[user], "connection")),
+				"give it a login role without SUPERUSER", map[string]any{"user": user, "now": r.users[user]}))
+		}
+	}
+	return out
+}
+
+func runningOverCPUs(l *live) []probes.Finding {
+	if l.u.Running == nil || l.u.CPUs == 0 || *l.u.Running <= 2*l.u.CPUs {
+		return nil
+	}
+	most, n := "", 0
+	for _, r := range l.rows {
+		if val(r.Running) > n {
+			most, n = r.Role, *r.Running
+		}
+	}
+	return []probes.Finding{found("running-over-cpus", probes.Warn, "server",
+		fmt.Sprintf("%d statements run on %s; %d of them are %s", *l.u.Running, plural(l.u.CPUs, "CPU"), n, most),
+		"look at the longest statements; more connections would make each slower",
+		map[string]any{"running": *l.u.Running, "cpus": l.u.CPUs})}
+}
+
+// fileDiffers compares what the file says of the server with the server.
+func fileDiffers(l *live) []probes.Finding {
+	if l.f == nil || l.s.Limits.MaxConnections == 0 {
+		return nil
+	}
+	lim, srv := l.s.Limits, l.s.Server
+	lives := map[string]int{
+		"max_connections": lim.MaxConnections, "superuser_reserved": lim.SuperuserReserved, "reserved": lim.Reserved,
+	}
+	if srv.CPUs > 0 {
+		lives["cpus"] = srv.CPUs
+	}
+	if srv.VersionNum > 0 {
+		lives["version"] = srv.VersionNum / 10000
+	}
+	var diffs []string
+	ev := map[string]any{}
+	for _, key := range l.f.Server.names() {
+		said, ok := l.f.Server.declared[key]
+		is, known := lives[key]
+		if ok && known && said != is {
+			diffs = append(diffs, fmt.Sprintf("%s is %d, the file says %d", key, is, said))
+			ev[key] = map[string]any{"server": is, "file": said}
+		}
+	}
+	if len(diffs) == 0 {
+		return nil
+	}
+	return []probes.Finding{found("file-differs", probes.Warn, "server", strings.Join(diffs, "; "),
+		"correct the file: the sums here use the server's figures", ev)}
+}
+
+func noOperatorReserve(l *live) []probes.Finding {
+	lim := l.s.Limits
+	switch {
+	case lim.MaxConnections == 0:
+		return nil
+	case lim.SuperuserReserved == 0 && lim.Reserved == 0:
+		return []probes.Finding{found("no-operator-reserve", probes.Warn, "server",
+			"no slot is reserved: when all are taken, nobody gets in", "set superuser_reserved_connections to 3; it needs a restart", nil)}
+	case l.s.Server.VersionNum >= 160000 && lim.Reserved == 0:
+		return []probes.Finding{found("no-operator-reserve", probes.Info, "server",
+			"reserved_connections is 0: when the slots are taken, only a superuser gets in",
+			"set reserved_connections to 2 and grant pg_use_reserved_connections to the role operators use; it needs a restart", nil)}
+	}
+	return nil
+}
+
+func noFreeWalsender(l *live) []probes.Finding {
+	limit := l.s.Limits.MaxWalSenders
+	if l.s.Limits.MaxConnections == 0 || l.walsenders < limit {
+		return nil
+	}
+	return []probes.Finding{found("no-free-walsender", probes.Info, "server",
+		fmt.Sprintf("all %s are taken", plural(limit, "walsender slot")),
+		"more of them (max_wal_senders) need a restart; until then no new replica, base backup or replication=database login",
+		map[string]any{"walsenders": l.walsenders, "max_wal_senders": limit})}
+}

@@ -1,0 +1,89 @@
+package budget
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+const usableSource = "PostgreSQL docs, runtime-config-connection: max_connections, superuser_reserved_connections, reserved_connections"
+
+func slotChecks() []check {
+	return []check{
+		{Rule{"slots-full", probes.Error, "every slot an ordinary role can have is taken: new connections fail", usableSource}, slotsFull},
+		{Rule{"slots-low", probes.Warn, "fewer slots are free than operators are promised", usableSource}, slotsLow},
+	}
+}
+
+func (l *live) bound() string {
+	if l.u.Bound {
+		return "at most "
+	}
+	return ""
+}
+
+func (l *live) slotsEvidence() map[string]any {
+	return map[string]any{"used": l.u.Used, "usable": l.u.Usable, "keep_free": l.u.KeepFree}
+}
+
+func slotsFull(l *live) []probes.Finding {
+	if l.u.MaxConnections == 0 || l.u.Used < l.u.Usable {
+		return nil
+	}
+	return []probes.Finding{found("slots-full", l.certain(), "server",
+		fmt.Sprintf("%s%d of %d usable slots are taken: new connections are refused (53300)", l.bound(), l.u.Used, l.u.Usable),
+		l.relief(), l.slotsEvidence())}
+}
+
+func slotsLow(l *live) []probes.Finding {
+	if l.u.MaxConnections == 0 || l.u.Used >= l.u.Usable || l.u.Used+l.u.KeepFree <= l.u.Usable {
+		return nil
+	}
+	return []probes.Finding{found("slots-low", probes.Warn, "server",
+		fmt.Sprintf("%s%d of %d usable slots are taken; operators should find %d free and find %d",
+			l.bound(), l.u.Used, l.u.Usable, l.u.KeepFree, l.u.Free),
+		l.relief(), l.slotsEvidence())}
+}
+
+// holdS is the age in seconds from which an idle transaction is a likelier
+// cause of a full server than the pool sizes.
+const holdS = 5
+
+// relief says what frees slots: who holds them comes before any pool size, and
+// a larger pool is never the first advice.
+func (l *live) relief() string {
+	worst, worstAge, idle := "", float64(holdS), 0
+	waiting, overRole, overBy := 0, "", 0
+	for _, r := range l.rows {
+		for _, g := range r.groups {
+			if strings.HasPrefix(g.State, "idle in transaction") && g.MaxInStateS >= worstAge {
+				worst, worstAge, idle = r.Role, g.MaxInStateS, val(r.IdleInTx)
+			}
+		}
+		waiting += val(r.LockWaiting)
+		if by := r.Now - val(r.Cap); r.Over && r.Origin != BuiltIn && by > overBy {
+			overRole, overBy = r.Role, by
+		}
+	}
+	switch {
+	case worst != "":
+		return fmt.Sprintf("look at the holders first: %s has %d idle in transaction, the longest for %s; end that before any pool grows",
+			worst, idle, age(worstAge))
+	case waiting > 0:
+		return fmt.Sprintf("look at the locks first: %s for one; end what blocks them before any pool grows", isWaiting(waiting))
+	case overRole != "":
+		return fmt.Sprintf("bring %s back to its budget: it has %d more than its cap", overRole, overBy)
+	}
+	return "close what idles, run fewer processes or smaller pools, or put a pooler in front; " + raisePrice
+}
+
+func isWaiting(n int) string {
+	if n == 1 {
+		return "1 session waits"
+	}
+	return fmt.Sprintf("%d sessions wait", n)
+}
+
+// raisePrice goes with every mention of max_connections.
+const raisePrice = "raising max_connections needs a restart and memory for every slot"
