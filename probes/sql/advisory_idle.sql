@@ -9,7 +9,7 @@ select l.pid, (extract(epoch from a.backend_start) * 1000000)::bigint as backend
        l.classid, l.objid, l.objsubid, l.mode,
        (extract(epoch from pg_catalog.clock_timestamp() - a.state_change) * 1000000)::bigint as idle
 from pg_catalog.pg_lock_status() l
-join pg_catalog.pg_stat_get_activity(null::int) a on a.pid operator(pg_catalog.=) l.pid
-where l.locktype operator(pg_catalog.=) 'advisory' and l.granted and a.state operator(pg_catalog.=) 'idle' and a.xact_start is null
+join pg_catalog.pg_stat_get_activity(null::int) a on a.pid = l.pid
+where l.locktype = 'advisory' and l.granted and a.state = 'idle' and a.xact_start is null
 order by a.state_change
 limit 200

@@ -1,0 +1,192 @@
+package bouncer
+
+import (
+	"strconv"
+	"strings"
+)
+
+const (
+	// openingS is a wait in which a server connection is usually opened; PgBouncer
+	// opens one at a time in each pool.
+	openingS = 1.0
+	// loginS is how long a login may take before it counts as hanging.
+	loginS = 3.0
+	// stateSince is the version that has SHOW STATE, without which a PAUSE of the
+	// whole process cannot be seen.
+	stateSince = 11900
+)
+
+// pool judges one pool of one instance.
+func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
+	key := poolKey{p.Database, p.User}
+	v := PoolView{
+		Instance: i, Database: p.Database, User: p.User, Mode: p.Mode,
+		ClientsActive: p.ClActive, ClientsWaiting: p.ClWaiting, CancelsWaiting: value(p.ClWaitingCancel), MaxWaitS: p.MaxWaitS,
+		Active: p.SvActive + value(p.SvActiveCancel) + value(p.SvBeingCanceled),
+		Idle:   p.SvIdle, Used: p.SvUsed, Tested: p.SvTested, Login: p.SvLogin,
+	}
+	v.ServerDatabase, v.ServerUser = serverNames(r, p.Database, p.User)
+	if n, ok := x.clients[key]; ok {
+		v.ClientsActive, v.ClientsIdle = n.linked, n.idle
+	}
+	if d := r.database(p.Database); d != nil {
+		v.Size, v.Reserve, v.Disabled = d.PoolSize, d.Reserve, d.Disabled
+		v.Paused = d.Paused
+	}
+	if r.State != nil {
+		v.Paused = v.Paused || r.State.Paused || r.State.Suspended
+	}
+	// 1.24 shows one user's pool_size at the others too.
+	if u := r.user(p.User); u != nil && r.VersionNum/100 != 124 {
+		if u.PoolSize != nil {
+			v.Size = *u.PoolSize
+		}
+		if u.Reserve != nil {
+			v.Reserve = *u.Reserve
+		}
+	}
+	for _, b := range x.pools[key] {
+		v.Backends = append(v.Backends, *b)
+	}
+	v.Use, v.Roots = j.sumUse(x.pools[key])
+	v.Cause, v.Why = j.cause(r, &v)
+	return v
+}
+
+// cause says why clients wait, after launch_new_connection of PgBouncer's
+// objects.c: what it looks at before it opens a server, in its order.
+func (j *judge) cause(r *Reading, v *PoolView) (Cause, string) {
+	switch {
+	case v.ClientsWaiting == 0 && v.CancelsWaiting == 0:
+		return NoCause, ""
+	case v.Paused:
+		return Paused, j.whyPaused(r, v)
+	case v.Disabled:
+		return Disabled, "database " + quoted(v.Database) + " is disabled"
+	case v.ClientsWaiting == 0:
+		return CancelsWaiting, plural(v.CancelsWaiting, "request") + " to cancel wait for a server connection"
+	case v.Size > 0 && v.Active >= v.Size:
+		return Full, j.whyFull(v)
+	case v.Idle > 0 || v.Size > 0 && v.Servers() >= v.Size && v.Login == 0:
+		return Opening, "a server connection is about to be handed over"
+	}
+	if why := databaseLimit(r, v); why != "" {
+		return DatabaseLimit, why
+	}
+	if why := userLimit(r, v); why != "" {
+		return UserLimit, why
+	}
+	if why := j.server.refusal(v.ServerDatabase, v.ServerUser); why != "" {
+		return ServerRefuses, why
+	}
+	switch {
+	case v.Login > 0 && v.MaxWaitS >= loginS:
+		return LoginHangs, "PostgreSQL has not answered the login of a new server connection for up to " + ago(v.MaxWaitS)
+	case v.Login > 0 || v.MaxWaitS < openingS:
+		return Opening, "a server connection is being opened"
+	}
+	return CannotOpen, j.whyCannotOpen(r, v)
+}
+
+func (j *judge) whyPaused(r *Reading, v *PoolView) string {
+	switch {
+	case r.State != nil && r.State.Suspended:
+		return "the whole pooler is suspended (SUSPEND)"
+	case r.State != nil && r.State.Paused:
+		return "the whole pooler is paused (PAUSE)"
+	}
+	return "database " + quoted(v.Database) + " is paused (PAUSE)"
+}
+
+func (j *judge) whyFull(v *PoolView) string {
+	out := count(v.Active) + " of " + count(v.Size) + " server connections are taken"
+	if extra := v.Active - v.Size; extra > 0 {
+		out = count(v.Active) + " server connections are taken, " + count(v.Size) + " and " + count(extra) + " of the reserve"
+	}
+	if j.in.Snapshot != nil && len(v.Backends) > 0 && v.Use.Unknown < v.Active {
+		out += ": " + v.Use.text()
+	}
+	if v.Use.Lock > 0 && len(v.Roots) > 0 {
+		var roots []string
+		for _, r := range v.Roots[:min(3, len(v.Roots))] {
+			roots = append(roots, r.text(j.in.Snapshot))
+		}
+		out += "; the locks lead to " + strings.Join(roots, ", ")
+		if more := len(v.Roots) - len(roots); more > 0 {
+			out += " and " + count(more) + " more"
+		}
+	}
+	return out
+}
+
+func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
+	out := "only " + count(v.Servers()) + " server connections are open"
+	if v.Size > 0 {
+		out = "only " + count(v.Servers()) + " of " + count(v.Size) + " server connections are open"
+	}
+	if j.in.Snapshot == nil {
+		out += ", and none can be opened: PostgreSQL refuses them or cannot be reached"
+	} else {
+		out += ", though PostgreSQL has free slots for " + quoted(v.ServerUser) + ": the login fails or the address is wrong"
+	}
+	if r.VersionNum != 0 && r.VersionNum < stateSince && v.Servers() == 0 {
+		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"
+	}
+	return out
+}
+
+// databaseLimit says that max_db_connections is reached, and by whom.
+func databaseLimit(r *Reading, v *PoolView) string {
+	d := r.database(v.Database)
+	if d == nil || d.MaxConnections <= 0 || d.Connections < d.MaxConnections {
+		return ""
+	}
+	out := "database " + quoted(v.Database) + " has " + count(d.Connections) + " of max_db_connections " + count(d.MaxConnections)
+	return out + sharers(r, func(p Pool) bool { return p.Database == v.Database && p.User != v.User })
+}
+
+// userLimit says that max_user_connections is reached. Before 1.23 only its
+// default is known.
+func userLimit(r *Reading, v *PoolView) string {
+	limit, _ := strconv.Atoi(r.Config["max_user_connections"])
+	var used int
+	for _, p := range r.Pools {
+		if p.User == v.User {
+			used += p.Servers()
+		}
+	}
+	if u := r.user(v.User); u != nil {
+		if u.MaxConnections != nil {
+			limit = *u.MaxConnections
+		}
+		if u.Connections != nil {
+			used = *u.Connections
+		}
+	}
+	if limit <= 0 || used < limit {
+		return ""
+	}
+	out := "user " + quoted(v.User) + " has " + count(used) + " of max_user_connections " + count(limit)
+	return out + sharers(r, func(p Pool) bool { return p.User == v.User && p.Database != v.Database })
+}
+
+// sharers lists other pools that hold connections under the same limit.
+func sharers(r *Reading, share func(Pool) bool) string {
+	var out []string
+	for _, p := range r.Pools {
+		if n := p.Servers(); n > 0 && share(p) {
+			s := quoted(p.Database) + "@" + quoted(p.User) + " holds " + count(n)
+			if idle := p.SvIdle + p.SvUsed; idle > 0 {
+				s += " (" + count(idle) + " idle)"
+			}
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	if len(out) > 3 {
+		out = append(out[:3], count(len(out)-3)+" pools more")
+	}
+	return ": " + strings.Join(out, ", ")
+}

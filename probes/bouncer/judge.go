@@ -1,0 +1,262 @@
+package bouncer
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// Judge says what is going on in a pooler. It is pure, and silent about what it
+// was not given: without a snapshot it does not guess at the server.
+func Judge(in Input) *View {
+	j := &judge{in: in, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot)}
+	if j.v.Name == "" {
+		j.v.Name = "pgbouncer"
+	}
+	for i := range in.Instances {
+		j.instance(i)
+	}
+	j.sums()
+	j.roles()
+	slices.SortStableFunc(j.v.Pools, func(a, b PoolView) int {
+		return cmp.Or(cmp.Compare(b.MaxWaitS, a.MaxWaitS), cmp.Compare(b.ClientsWaiting, a.ClientsWaiting),
+			cmp.Compare(a.Database, b.Database), cmp.Compare(a.User, b.User), cmp.Compare(a.Instance, b.Instance))
+	})
+	j.findings()
+	return j.v
+}
+
+type judge struct {
+	in     Input
+	v      *View
+	server *backends
+	joined map[int]joinedServer // by pid: server connections with a backend of the snapshot or not
+}
+
+// joinedServer is a server connection of one of the pools.
+type joinedServer struct {
+	instance int
+	socket   *Socket
+	backend  *Backend
+	mode     string
+}
+
+// instance adds one process's pools and clients to the view.
+func (j *judge) instance(i int) {
+	in := j.in.Instances[i]
+	iv := InstanceView{Target: in.Target}
+	if in.Err != nil {
+		iv.Err = oneLine(in.Err.Error())
+	}
+	r := in.Reading
+	if r == nil {
+		j.v.Instances = append(j.v.Instances, iv)
+		return
+	}
+	iv.Target, iv.Version, iv.At, iv.Took, iv.Missing = r.Target, r.Version, r.At, r.Took, r.Missing
+	if r.State != nil {
+		iv.Paused, iv.Suspended = &r.State.Paused, &r.State.Suspended
+	}
+	if n, ok := r.Lists["used_clients"]; ok {
+		iv.ClientsUsed = &n
+	}
+	if n, err := strconv.Atoi(r.Config["max_client_conn"]); err == nil {
+		iv.ClientsMax = &n
+	}
+	j.v.Instances = append(j.v.Instances, iv)
+
+	x := j.join(i, r)
+	for k := range r.Pools {
+		j.v.Pools = append(j.v.Pools, j.pool(i, r, &r.Pools[k], x))
+	}
+	for k := range r.Clients {
+		j.v.Clients = append(j.v.Clients, j.client(i, &r.Clients[k], x))
+	}
+}
+
+// join is one instance's connections, tied to one another and to the server.
+type join struct {
+	pools   map[poolKey][]*Backend
+	byPtr   map[string]*Backend // servers
+	clients map[poolKey]counts
+}
+
+type poolKey struct{ database, user string }
+
+type counts struct{ linked, idle, waiting int }
+
+func (j *judge) join(i int, r *Reading) *join {
+	x := &join{pools: map[poolKey][]*Backend{}, byPtr: map[string]*Backend{}, clients: map[poolKey]counts{}}
+	client := make(map[string]*Socket, len(r.Clients))
+	for k := range r.Clients {
+		c := &r.Clients[k]
+		client[c.Ptr] = c
+		n := x.clients[poolKey{c.Database, c.User}]
+		switch {
+		case c.State == "waiting":
+			n.waiting++
+		case c.Link != "":
+			n.linked++
+		default:
+			n.idle++
+		}
+		x.clients[poolKey{c.Database, c.User}] = n
+	}
+	if j.joined == nil {
+		j.joined = map[int]joinedServer{}
+	}
+	for k := range r.Servers {
+		s := &r.Servers[k]
+		database, user := serverNames(r, s.Database, s.User)
+		b := &Backend{PID: s.RemotePID, State: s.State, Session: j.server.of(s, database, user)}
+		if s.Link != "" {
+			b.Client = client[s.Link]
+		}
+		j.server.describe(b)
+		b.Role = j.roleOfBackend(b, s)
+		key := poolKey{s.Database, s.User}
+		x.pools[key] = append(x.pools[key], b)
+		x.byPtr[s.Ptr] = b
+		if s.RemotePID > 0 {
+			j.joined[s.RemotePID] = joinedServer{i, s, b, modeOf(r, s)}
+		}
+	}
+	return x
+}
+
+// serverNames are the database and user that a pool's servers log in as.
+func serverNames(r *Reading, database, user string) (string, string) {
+	if d := r.database(database); d != nil {
+		if d.Database != "" {
+			database = d.Database
+		}
+		if d.ForceUser != "" {
+			user = d.ForceUser
+		}
+	}
+	return database, user
+}
+
+func (r *Reading) database(name string) *Database {
+	i := slices.IndexFunc(r.Databases, func(d Database) bool { return d.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Databases[i]
+}
+
+func (r *Reading) user(name string) *User {
+	i := slices.IndexFunc(r.Users, func(u User) bool { return u.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Users[i]
+}
+
+func modeOf(r *Reading, s *Socket) string {
+	for _, p := range r.Pools {
+		if p.Database == s.Database && p.User == s.User {
+			return p.Mode
+		}
+	}
+	return ""
+}
+
+// roleOfBackend is the role of the client that has the server now, else of the
+// last one that had it.
+func (j *judge) roleOfBackend(b *Backend, s *Socket) string {
+	switch {
+	case j.in.RoleOf == nil:
+		return ""
+	case b.Client != nil:
+		return j.roleOfClient(b.Client, b)
+	case s.App != nil:
+		return j.in.RoleOf(*s.App, s.User, s.Database, "")
+	case b.Session != nil:
+		return j.in.RoleOf(b.Session.App, s.User, s.Database, "")
+	}
+	return ""
+}
+
+func (j *judge) roleOfClient(c *Socket, b *Backend) string {
+	if j.in.RoleOf == nil {
+		return ""
+	}
+	return j.in.RoleOf(appOf(c, b), c.User, c.Database, addrOf(c))
+}
+
+// appOf is the client's application_name. Before 1.18 the console does not tell
+// it; PgBouncer gives it to the backend when it links the two.
+func appOf(c *Socket, b *Backend) string {
+	switch {
+	case c.App != nil:
+		return *c.App
+	case b != nil && b.Session != nil:
+		return b.Session.App
+	}
+	return ""
+}
+
+// addrOf is the client's address as package probes writes it.
+func addrOf(c *Socket) string {
+	if isUnix(c.Addr) {
+		return "local"
+	}
+	return c.Addr
+}
+
+func (j *judge) client(i int, c *Socket, x *join) ClientView {
+	v := ClientView{Instance: i, Socket: c, Waiting: c.State == "waiting"}
+	if c.Link != "" {
+		v.Server = x.byPtr[c.Link]
+	}
+	if v.Waiting {
+		v.WaitS = c.WaitS
+	}
+	v.App, v.Role = appOf(c, v.Server), j.roleOfClient(c, v.Server)
+	return v
+}
+
+func (j *judge) roles() {
+	at := map[string]int{}
+	for i := range j.v.Clients {
+		c := &j.v.Clients[i]
+		k, ok := at[c.Role]
+		if !ok {
+			k = len(j.v.Roles)
+			at[c.Role] = k
+			j.v.Roles = append(j.v.Roles, RoleView{Role: c.Role})
+		}
+		r := &j.v.Roles[k]
+		r.Clients++
+		switch {
+		case c.Waiting:
+			r.Waiting++
+			r.MaxWaitS = max(r.MaxWaitS, c.WaitS)
+		case c.Server != nil:
+			r.Linked++
+			if c.Server.Doing == DoingLock {
+				r.Lock++
+			}
+			if c.Server.Doing == DoingIdleInTx {
+				r.IdleInTx++
+			}
+		default:
+			r.Idle++
+		}
+	}
+	slices.SortStableFunc(j.v.Roles, func(a, b RoleView) int {
+		return cmp.Or(cmp.Compare(b.Clients, a.Clients), cmp.Compare(a.Role, b.Role))
+	})
+}
+
+// usable is the server's own, nil when it is not known.
+func usable(s *probes.Snapshot) *int {
+	if s == nil || s.Limits.MaxConnections == 0 {
+		return nil
+	}
+	n := s.Limits.Usable()
+	return &n
+}

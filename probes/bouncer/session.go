@@ -1,0 +1,121 @@
+package bouncer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// stranded finds session advisory locks on idle server connections of pools that
+// hand a connection to another client after each transaction.
+func (j *judge) stranded() {
+	byPID := map[int][]AdvisoryLock{}
+	var order []int
+	for _, a := range j.in.Advisory {
+		s, ok := j.joined[a.PID]
+		if !ok || s.mode == "session" || !s.is(a) {
+			continue
+		}
+		if byPID[a.PID] == nil {
+			order = append(order, a.PID)
+		}
+		byPID[a.PID] = append(byPID[a.PID], a)
+	}
+	for _, pid := range order {
+		j.add(j.strandedOn(byPID[pid], j.joined[pid]))
+	}
+}
+
+// is says that the lock's backend is the one behind this server connection, and
+// not one of the same pid on another server.
+func (s joinedServer) is(a AdvisoryLock) bool {
+	if a.Port > 0 && s.socket.LocalPort > 0 && !isUnix(s.socket.Addr) {
+		return a.Port == s.socket.LocalPort
+	}
+	return s.backend.Session == nil || a.BackendStart.IsZero() || s.backend.Session.BackendStart.Equal(a.BackendStart)
+}
+
+func (j *judge) strandedOn(locks []AdvisoryLock, s joinedServer) probes.Finding {
+	a := locks[0]
+	var keys []string
+	for _, l := range locks {
+		keys = append(keys, l.Key())
+	}
+	var victims []int
+	for pid, blockers := range j.server.blockers {
+		if slices.Contains(blockers, a.PID) {
+			victims = append(victims, pid)
+		}
+	}
+	slices.Sort(victims)
+	what := "session advisory lock "
+	if len(keys) > 1 {
+		what = plural(len(keys), "session advisory lock") + ": "
+	}
+	f := probes.Finding{
+		Rule: ruleStranded, Severity: probes.Warn, Subject: "pid " + count(a.PID),
+		Message: fmt.Sprintf("%s%s left on pid %d, an idle server connection of pool %s@%s of %s; the name %s there is only the last client's",
+			what, strings.Join(keys[:min(3, len(keys))], ", "), a.PID, quoted(s.socket.Database), quoted(s.socket.User), j.at(s.instance), quoted(a.App)),
+		Action: fmt.Sprintf("end it: select pg_terminate_backend(%d); else it stays until the pooler closes the connection (%s); then use pg_advisory_xact_lock",
+			a.PID, j.closes(s.instance)),
+		Evidence: map[string]any{
+			"pid": a.PID, "backend_id": probes.BackendID(a.PID, a.BackendStart), "keys": keys, "mode": a.Mode,
+			"database": s.socket.Database, "user": s.socket.User, "target": j.v.Instances[s.instance].Target, "blocks": victims,
+			"last_application_name": a.App,
+		},
+	}
+	if a.IdleS >= 0 {
+		idle := a.IdleS
+		f.SinceS = &idle
+	}
+	if len(victims) > 0 {
+		f.Severity = probes.Error
+		f.Message += "; it blocks " + plural(len(victims), "session")
+	}
+	return f
+}
+
+// closes says when the pooler closes an idle server connection by itself.
+func (j *judge) closes(i int) string {
+	c := j.in.Instances[i].Reading.Config
+	idle, life := c["server_idle_timeout"], c["server_lifetime"]
+	if idle == "" || life == "" {
+		return "server_idle_timeout, server_lifetime"
+	}
+	return "server_idle_timeout " + oneLine(idle) + " s when unused, server_lifetime " + oneLine(life) + " s"
+}
+
+// sessionState finds roles that need a session of their own and do not get one.
+func (j *judge) sessionState() {
+	for _, n := range j.in.Spec.Needs {
+		modes := j.modes(n.Role)
+		modes = slices.DeleteFunc(modes, func(m string) bool { return m == "session" })
+		needs := n.list()
+		if len(modes) == 0 || len(needs) == 0 {
+			continue
+		}
+		j.add(probes.Finding{
+			Rule: ruleSessionState, Severity: probes.Warn, Subject: n.Role,
+			Message: fmt.Sprintf("role %s needs %s and goes through %s in %s mode, where the server connection changes after each transaction",
+				quoted(n.Role), strings.Join(needs, " and "), quoted(j.v.Name), modes[0]),
+			Action:   "connect it to PostgreSQL directly, or through a pool in session mode",
+			Evidence: map[string]any{"needs": needs, "modes": modes},
+		})
+	}
+}
+
+func (n SessionNeed) list() []string {
+	var out []string
+	if n.Listen {
+		out = append(out, "LISTEN")
+	}
+	if n.Advisory {
+		out = append(out, "session advisory locks")
+	}
+	if n.Cursors {
+		out = append(out, "cursors that outlive a transaction")
+	}
+	return out
+}

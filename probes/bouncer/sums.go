@@ -1,0 +1,140 @@
+package bouncer
+
+import "slices"
+
+// sums adds up the instances.
+func (j *judge) sums() {
+	v := j.v
+	for _, i := range v.Instances {
+		v.ClientsUsed = plus(v.ClientsUsed, i.ClientsUsed)
+		v.ClientsMax = plus(v.ClientsMax, i.ClientsMax)
+	}
+	for i := range v.Pools {
+		p := &v.Pools[i]
+		v.Servers.Now += p.Servers()
+		v.Servers.Active += p.Active
+		v.Servers.Idle += p.Idle + p.Used + p.Tested
+	}
+	ours, one := j.ourServer()
+	v.Servers.Cap = j.serverCap(ours)
+	if one {
+		v.Servers.Usable = usable(j.in.Snapshot)
+	}
+}
+
+func plus(sum, n *int) *int {
+	if n == nil {
+		return sum
+	}
+	s := value(sum) + *n
+	return &s
+}
+
+// endpoint is a PostgreSQL server as one instance names it.
+type endpoint struct {
+	instance int
+	host     string
+	port     int
+}
+
+// ourServer says which databases of an instance are on the snapshot's server:
+// those of an endpoint that a backend was found behind, all when each instance
+// knows one endpoint only. one is false when it cannot be told.
+func (j *judge) ourServer() (ours func(i int, d *Database) bool, one bool) {
+	found := map[endpoint]bool{}
+	seen := make([]map[endpoint]bool, len(j.in.Instances))
+	single := true
+	for i, in := range j.in.Instances {
+		seen[i] = map[endpoint]bool{}
+		if in.Reading == nil {
+			continue
+		}
+		for _, p := range in.Reading.Pools {
+			if d := in.Reading.database(p.Database); d != nil {
+				seen[i][endpoint{i, d.Host, d.Port}] = true
+			}
+		}
+		single = single && len(seen[i]) < 2
+	}
+	for _, s := range j.joined {
+		r := j.in.Instances[s.instance].Reading
+		if d := r.database(s.socket.Database); d != nil && s.backend.Session != nil {
+			found[endpoint{s.instance, d.Host, d.Port}] = true
+		}
+	}
+	return func(i int, d *Database) bool {
+		return single || found[endpoint{i, d.Host, d.Port}]
+	}, single || len(found) > 0
+}
+
+// serverCap is the most that the pools which exist can open on the snapshot's
+// server; nil when one of them is unlimited. max_user_connections is left out,
+// so it may be less.
+func (j *judge) serverCap(ours func(int, *Database) bool) *int {
+	total := 0
+	for i, in := range j.in.Instances {
+		if in.Reading == nil {
+			continue
+		}
+		for k := range in.Reading.Databases {
+			d := &in.Reading.Databases[k]
+			if !ours(i, d) {
+				continue
+			}
+			n, limited := j.databaseCap(i, d)
+			if !limited {
+				return nil
+			}
+			total += n
+		}
+	}
+	return &total
+}
+
+func (j *judge) databaseCap(i int, d *Database) (n int, limited bool) {
+	limited = true
+	for k := range j.v.Pools {
+		p := &j.v.Pools[k]
+		if p.Instance != i || p.Database != d.Name {
+			continue
+		}
+		if p.Size == 0 {
+			limited = false
+		}
+		n += p.Size + p.Reserve
+	}
+	if d.MaxConnections > 0 {
+		if !limited {
+			return d.MaxConnections, true
+		}
+		return min(n, d.MaxConnections), true
+	}
+	return n, limited
+}
+
+// modes are the pool modes that are in use, "transaction" first: what a role
+// through this pooler has to live with.
+func (j *judge) modes(role string) []string {
+	var out []string
+	add := func(mode string) {
+		if mode != "" && !slices.Contains(out, mode) {
+			out = append(out, mode)
+		}
+	}
+	for i := range j.v.Clients {
+		c := &j.v.Clients[i]
+		if c.Role != role {
+			continue
+		}
+		for k := range j.v.Pools {
+			p := &j.v.Pools[k]
+			if p.Instance == c.Instance && p.Database == c.Socket.Database && p.User == c.Socket.User {
+				add(p.Mode)
+			}
+		}
+	}
+	if len(out) == 0 {
+		add(j.in.Spec.Mode)
+	}
+	return out
+}

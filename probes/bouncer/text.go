@@ -1,0 +1,98 @@
+package bouncer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// quoted is a name for a message: as it is when it is plain, else in quotes with
+// everything escaped that is not printable, so that a message is always one line.
+func quoted(s string) string {
+	plain := s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r == ' ' || r == '"' || r == '\\' || !unicode.IsPrint(r)
+	})
+	if plain {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+func count(n int) string { return strconv.Itoa(n) }
+
+// plural is "1 client" or "3 clients".
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + one + "s"
+}
+
+// ago is a span for a message: 0.4 s, 12 s, 3 min, 2 h.
+func ago(s float64) string {
+	switch {
+	case s < 10:
+		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
+	case s < 180:
+		return fmt.Sprintf("%.0f s", s)
+	case s < 3*3600:
+		return fmt.Sprintf("%.0f min", s/60)
+	}
+	return fmt.Sprintf("%.0f h", s/3600)
+}
+
+func (p *PoolView) name() string { return quoted(p.Database) + "@" + quoted(p.User) }
+
+// text names a root and says what it does.
+func (r Root) text(snap *probes.Snapshot) string {
+	if r.PID == 0 {
+		return "a prepared transaction"
+	}
+	out := "pid " + count(r.PID)
+	if r.Session == nil {
+		return out
+	}
+	var about []string
+	switch {
+	case r.Role != "":
+		about = append(about, quoted(r.Role))
+	case r.Session.App != "":
+		about = append(about, quoted(r.Session.App))
+	}
+	if r.Session.State != "" {
+		about = append(about, r.Session.State)
+	}
+	if !r.Session.XactStart.IsZero() && snap != nil {
+		about = append(about, "transaction of "+ago(max(0, snap.At.Sub(r.Session.XactStart).Seconds())))
+	}
+	if len(about) == 0 {
+		return out
+	}
+	return out + " (" + strings.Join(about, ", ") + ")"
+}
+
+// text says what the busy servers do: "2 wait for a lock, 1 idle in transaction
+// (41 s)".
+func (u Use) text() string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, count(n)+" "+what)
+		}
+	}
+	add(u.Lock, "waiting for a lock")
+	if u.IdleInTx > 0 {
+		parts = append(parts, fmt.Sprintf("%d idle in transaction (up to %s)", u.IdleInTx, ago(u.LongestTxS)))
+	}
+	if u.Running > 0 {
+		parts = append(parts, fmt.Sprintf("%d running a query (up to %s)", u.Running, ago(u.LongestQueryS)))
+	}
+	add(u.Client, "waiting for its client to read or send")
+	add(u.Idle, "idle")
+	add(u.Unknown, "not in the snapshot")
+	return strings.Join(parts, ", ")
+}
