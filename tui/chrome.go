@@ -1,9 +1,12 @@
 package tui
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -24,11 +27,16 @@ func (m *model) header(w int) string {
 			theme.Span{Text: "  "}, theme.Span{Role: theme.Dim, Text: m.opt.Target})
 	}
 	pieces := m.headerPieces(w)
+	name := &pieces[0].spans[0].Text
+	*name = shortTarget(t, m.frame.snap.Server.Target, max(14, w*3/8))
 	for {
 		left, right := join(pieces, false), join(pieces, true)
-		if t.SpansWidth(left)+t.SpansWidth(right)+1 <= w || !dropWorst(&pieces) {
-			return t.Split(w, left, right)
+		room := w - t.SpansWidth(left) - t.SpansWidth(right) - 1
+		if room < 0 && dropWorst(&pieces) {
+			continue
 		}
+		*name = shortTarget(t, m.frame.snap.Server.Target, clean.Width(*name)+max(0, room))
+		return t.Split(w, join(pieces, false), right)
 	}
 }
 
@@ -65,7 +73,7 @@ func (m *model) headerPieces(w int) []piece {
 		piece{spans: append(sign, theme.Span{Role: strong(role), Text: used + "/" + strconv.Itoa(u.Usable)}), right: true},
 		piece{spans: []theme.Span{{Role: role, Text: full}, {Role: theme.Dim, Text: rest + kept}}, prio: 3, right: true},
 		piece{spans: []theme.Span{{Role: role, Text: free}}, prio: 2, right: true},
-		piece{spans: dim(strconv.Itoa(m.frame.snap.Cost.Connections) + " own " + cost(m.read.cost)), prio: 5, right: true},
+		piece{spans: dim(fmt.Sprintf("own %d, %s", m.frame.snap.Cost.Connections, cost(m.read.cost))), prio: 5, right: true},
 	)
 }
 
@@ -74,6 +82,23 @@ func strong(r theme.Role) theme.Role {
 		return theme.Strong
 	}
 	return r
+}
+
+// shortTarget cuts the host of host:port/database, at its end, or at its start
+// when it is a socket's folder.
+func shortTarget(t *theme.Theme, target string, w int) string {
+	target = t.Clean(target)
+	i := strings.LastIndexByte(target, ':')
+	n := w - clean.Width(target[max(0, i):])
+	if clean.Width(target) <= w || i < 0 || n < 4 {
+		return t.Cut(target, w)
+	}
+	host := target[:i]
+	if strings.HasPrefix(host, "/") {
+		drop := clean.Width(host) - n + clean.Width(t.Ellipsis)
+		return ansi.TruncateLeft(host, drop, t.Ellipsis) + target[i:]
+	}
+	return t.Cut(host, n) + target[i:]
 }
 
 func dim(text string) []theme.Span { return []theme.Span{{Role: theme.Dim, Text: text}} }
@@ -164,14 +189,18 @@ func (m *model) title(w int) string {
 	t := m.theme
 	var left []theme.Span
 	for i, v := range m.views {
-		role := theme.Dim
-		if i == m.cur {
-			role = theme.Tab
+		label := fmt.Sprintf(" %d %s ", i+1, v.title)
+		if i != m.cur {
+			left = append(left, theme.Span{Role: theme.Dim, Text: label})
+			continue
 		}
-		left = append(left, theme.Span{Role: role, Text: " " + v.title + " "})
-	}
-	for _, s := range m.view().stack[1:] {
-		left = append(left, theme.Span{Role: theme.Dim, Text: " > "}, theme.Span{Role: theme.Strong, Text: s.name()})
+		left = append(left, theme.Span{Role: theme.Tab, Text: label})
+		for _, s := range v.stack[1:] {
+			left = append(left, theme.Span{Role: theme.Dim, Text: " > "}, theme.Span{Role: theme.Strong, Text: s.name()})
+		}
+		if len(v.stack) > 1 {
+			left = append(left, theme.Span{Text: " "})
+		}
 	}
 	left = append(left, theme.Span{Text: " "})
 	right := m.state()
@@ -251,6 +280,9 @@ func (m *model) footer(w int) string {
 		acts = []action{actBack, actUp, actDown}
 	}
 	right := m.keySpans(acts[len(acts)-2:])
+	if m.over == nil && len(m.view().stack) == 1 {
+		right[len(right)-2].Text = " quit"
+	}
 	room := w - t.SpansWidth(right) - 1
 	var left []theme.Span
 	for _, a := range acts[:len(acts)-2] {

@@ -51,7 +51,7 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 	}
 	add("most seen", strconv.Itoa(f.peaks[r.Role]))
 	n := min(w, histLen)
-	out = append(out, t.Line(w, theme.Span{Text: trend(f, r, g, n)}))
+	out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: trend(f, r, g, n)}))
 	if note := roleNote(r); note != "" {
 		out = append(out, wrap(t, theme.Normal, "", note, w)...)
 	}
@@ -68,6 +68,10 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 		}
 	}
 	return out[:min(len(out), h)]
+}
+
+func isFull(r budget.Row, addr string) bool {
+	return slices.ContainsFunc(r.PodsFull, func(p budget.Pod) bool { return p.Addr == addr })
 }
 
 func or0(n *int) int {
@@ -90,8 +94,8 @@ func podLines(t *theme.Theme, r budget.Row, w int) []string {
 		full, rest := "", theme.Pad("", bar)
 		if p.Cap > 0 {
 			limit = strconv.Itoa(p.Cap)
-			full, rest = spark.Bar(t.Glyphs, float64(p.Busy), float64(p.Cap), bar)
-			if p.Busy >= p.Cap {
+			full, rest = spark.Stack(t.Glyphs, float64(p.Busy), float64(p.Now-p.Busy), float64(p.Cap), bar)
+			if isFull(r, p.Addr) {
 				role = theme.Crit
 			}
 		}

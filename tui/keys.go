@@ -55,7 +55,7 @@ func bind(a action, group, help, desc string, keys ...string) binding {
 
 // bindings declares every key, in the order of the help.
 func bindings() []binding {
-	const move, look, read, leave = "Move", "Look", "Read", "Leave"
+	const move, look, open, read, leave = "Move", "Look", "Go", "Read", "Leave"
 	return []binding{
 		bind(actUp, move, "↑ k", "up", "up", "k"),
 		bind(actDown, move, "↓ j", "down", "down", "j"),
@@ -65,17 +65,17 @@ func bindings() []binding {
 		bind(actBottom, move, "G", "last row", "G", "end"),
 		bind(actLeft, move, "← h", "fold, scroll left", "left", "h"),
 		bind(actRight, move, "→ l", "unfold, scroll right", "right", "l"),
-		bind(actEnter, move, "enter", "open", "enter"),
-		bind(actBack, move, "esc", "back", "esc"),
-		bind(actView, move, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-		bind(actNextView, move, "tab", "next view", "tab"),
-		bind(actPrevView, move, "shift+tab", "previous view", "shift+tab"),
 		bind(actFilter, look, "/", "filter, !text inverts", "/"),
 		bind(actSort, look, "s", "sort by the next column", "s"),
 		bind(actReverse, look, "S", "reverse the order", "S"),
 		bind(actWide, look, "w", "all columns", "w"),
 		bind(actCopy, look, "y", "copy the row's name", "y"),
 		bind(actCopyQuery, look, "Y", "copy the statement", "Y"),
+		bind(actEnter, open, "enter", "open", "enter"),
+		bind(actBack, open, "esc", "back", "esc"),
+		bind(actView, open, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+		bind(actNextView, open, "tab", "next view", "tab"),
+		bind(actPrevView, open, "shift+tab", "previous view", "shift+tab"),
 		bind(actPause, read, "space", "pause", "space"),
 		bind(actRefresh, read, "r", "read now", "r"),
 		bind(actFaster, read, "+", "read more often", "+", "="),

@@ -29,6 +29,6 @@ func beside(w int) (table, pane int) {
 	if w < sideWidth {
 		return w, 0
 	}
-	pane = max(38, min(w*2/5, 72))
+	pane = max(38, min(w*2/5-8, 72))
 	return w - pane - 3, pane
 }

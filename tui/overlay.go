@@ -33,11 +33,13 @@ func frameBox(t *theme.Theme, title string, lines []string, maxW int) []string {
 	return append(out, edge(t.Corners[2]+strings.Repeat(t.Rule, w+2)+t.Corners[3]))
 }
 
+// helpWidth is the cells of one column of the help.
+const helpWidth = 36
+
 // help lists every key.
 type help struct {
 	keys keymap
 	off  int
-	rows int // lines it had to draw when it was last scrolled
 }
 
 func newHelp(k keymap) *help { return &help{keys: k} }
@@ -67,28 +69,29 @@ func (h *help) draw(t *theme.Theme, w, height int) []string {
 		if t.ASCII {
 			k = asciiKey(k)
 		}
-		groups[b.group] = append(groups[b.group], t.Paint(theme.Key, false, t.Fit(k, 13, false))+t.Line(24, theme.Span{Role: theme.Dim, Text: b.Help().Desc}))
+		groups[b.group] = append(groups[b.group], t.Paint(theme.Key, false, t.Fit(k, 12, false))+t.Line(helpWidth-12, theme.Span{Role: theme.Dim, Text: b.Help().Desc}))
 	}
 	var lines []string
-	if w >= 2*37+4 {
-		lines = columns(groups, order)
-	} else {
-		for _, g := range order {
-			lines = append(lines, groups[g]...)
-		}
+	for _, g := range order {
+		lines = append(lines, groups[g]...)
+	}
+	if w >= 2*helpWidth+2 {
+		lines = twoSides(groups, order, len(lines))
 	}
 	off := max(0, min(h.off, len(lines)-height))
 	return lines[off:min(len(lines), off+height)]
 }
 
-// columns sets the first group left of all others.
-func columns(groups map[string][]string, order []string) []string {
-	left, right := groups[order[0]], []string{}
-	for i, g := range order[1:] {
-		if i > 0 {
-			right = append(right, "")
+// twoSides sets whole groups left while they fill no more than half of n lines,
+// the others right.
+func twoSides(groups map[string][]string, order []string, n int) []string {
+	var left, right []string
+	for _, g := range order {
+		if len(right) == 0 && len(left)+len(groups[g]) <= n/2 {
+			left = append(left, groups[g]...)
+		} else {
+			right = append(right, groups[g]...)
 		}
-		right = append(right, groups[g]...)
 	}
 	out := make([]string, max(len(left), len(right)))
 	for i := range out {
@@ -99,7 +102,7 @@ func columns(groups map[string][]string, order []string) []string {
 		if i < len(right) {
 			r = right[i]
 		}
-		out[i] = theme.Pad(l, 38) + "  " + r
+		out[i] = theme.Pad(l, helpWidth) + "  " + r
 	}
 	return out
 }

@@ -27,8 +27,8 @@ func newRole(g theme.Glyphs, role string) *roleScreen {
 		{ID: "pid", Title: "pod, pid", Min: 12, Max: 22},
 		{ID: "state", Title: "state", Min: 8, Max: 8},
 		{ID: "wait", Title: "waits for", Min: 12, Max: 22, Prio: 4},
-		{ID: "tx", Title: "tx", Right: true, Min: 7, Max: 8, Prio: 1},
-		{ID: "for", Title: "in state", Right: true, Min: 8, Prio: 5},
+		{ID: "tx", Title: "tx", Right: true, Min: 5, Max: 8, Prio: 1},
+		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8, Prio: 5},
 		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 1},
 	})}
 }
@@ -103,9 +103,9 @@ func (s *roleScreen) podRow(addr string, r budget.Row, n int) table.Row {
 		}
 		count.Text = fmt.Sprintf("%d busy", p.Busy)
 		if p.Cap > 0 {
-			bar.Text, bar.Rest = spark.Bar(s.g, float64(p.Busy), float64(p.Cap), 10)
+			bar.Text, bar.Rest = spark.Stack(s.g, float64(p.Busy), float64(p.Now-p.Busy), float64(p.Cap), 10)
 			bar.Rest += fmt.Sprintf(" %d of %d busy", p.Busy, p.Cap)
-			if p.Busy >= p.Cap {
+			if isFull(r, addr) {
 				out.Sign, bar.Role = theme.Crit, theme.Crit
 			}
 		}
@@ -168,7 +168,7 @@ func (s *roleScreen) summary(r budget.Row) []theme.Span {
 	if r.Cap != nil {
 		text += " of " + strconv.Itoa(*r.Cap)
 	}
-	out := []theme.Span{{Text: " "}, {Role: sign, Text: theme.Sign(sign)}, {Role: strong(sign), Text: text}}
+	out := []theme.Span{{Text: " "}, {Role: sign, Text: theme.Sign(sign) + " "}, {Role: strong(sign), Text: text}}
 	if r.Busy != nil {
 		out = append(out, dim(fmt.Sprintf("  %d busy, %d idle, %d idle in tx, %d waiting for a lock", *r.Busy, or0(r.Idle), or0(r.IdleInTx), or0(r.LockWaiting)))...)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -32,19 +33,19 @@ type rolesScreen struct {
 
 func newRoles(g theme.Glyphs) *rolesScreen {
 	return &rolesScreen{g: g, found: 1, table: table.New([]table.Column{
-		{ID: "role", Title: "role", Min: 11, Max: 26},
-		{ID: "pods", Title: "pods", Right: true, Min: 5, Max: 7, Prio: 5},
-		{ID: "now", Title: "now", Right: true, Min: 4, Max: 6},
+		{ID: "role", Title: "role", Min: 12, Max: 26},
+		{ID: "pods", Title: "pods", Right: true, Min: 4, Max: 7, Prio: 5},
+		{ID: "now", Title: "now", Right: true, Min: 3, Max: 6},
 		{ID: "busy", Title: "busy", Right: true, Min: 4, Max: 6, Prio: 1},
 		{ID: "idle", Title: "idle", Right: true, Min: 4, Max: 6, Prio: 9},
 		{ID: "intx", Title: "intx", Right: true, Min: 4, Max: 6, Prio: 4},
 		{ID: "lock", Title: "lock", Right: true, Min: 4, Max: 6, Prio: 2},
 		{ID: "kept", Title: "kept", Right: true, Min: 4, Max: 6, Prio: 7},
-		{ID: "cap", Title: "cap", Right: true, Min: 4, Max: 6, Prio: 1},
-		{ID: "use", Title: "now of cap", Min: barWidth, Max: barWidth, Prio: 3, NoSort: true},
+		{ID: "cap", Title: "cap", Right: true, Min: 3, Max: 6, Prio: 1},
+		{ID: "use", Title: "of cap", Min: barWidth, Max: barWidth, Prio: 3, NoSort: true},
 		{ID: "seen", Title: "seen", Right: true, Min: 4, Max: 6, Prio: 10},
 		{ID: "trend", Title: "trend", Min: sparkWidth, Max: sparkWidth, Prio: 6, NoSort: true},
-		{ID: "oldest", Title: "oldest", Right: true, Min: 7, Max: 8, Prio: 5},
+		{ID: "oldest", Title: "oldest", Right: true, Min: 6, Max: 8, Prio: 5},
 		{ID: "note", Title: "note", Min: 16, Grow: true, Prio: 12},
 	})}
 }
@@ -62,7 +63,7 @@ func (s *rolesScreen) load(f *frame) {
 		rows = append(rows, s.row(f, r))
 	}
 	s.table.SetRows(rows)
-	n := max(1, min(len(f.use.Findings), s.findingRoom()))
+	n := s.findingLines()
 	switch {
 	case n >= s.found:
 		s.found, s.calm = n, 0
@@ -74,20 +75,44 @@ func (s *rolesScreen) load(f *frame) {
 	s.arrange()
 }
 
-// findingRoom is how many findings the height allows.
-func (s *rolesScreen) findingRoom() int {
+// mostFindings is how many findings the height allows.
+func (s *rolesScreen) mostFindings() int {
 	switch {
 	case s.h < 12:
 		return 1
-	case s.h < 40:
+	case s.h < 30:
 		return 3
 	}
-	return 8
+	return 6
+}
+
+// findingLines is how many lines the findings would like: one for each, and
+// one for what to do where it does not fit beside, as far as the table leaves
+// room.
+func (s *rolesScreen) findingLines() int {
+	if s.f == nil {
+		return 1
+	}
+	_, rows := s.table.Count()
+	spare := max(0, s.h-s.strip()-2-rows)
+	n := min(len(s.f.use.Findings), s.mostFindings())
+	lines := n
+	for _, f := range s.f.use.Findings[:n] {
+		if lines < spare && !besides(f, s.w) {
+			lines++
+		}
+	}
+	return max(1, lines)
+}
+
+// besides says that what to do stands on the line of the message.
+func besides(f probes.Finding, w int) bool {
+	return f.Action == "" || clean.Width(clean.Line(f.Message))+clean.Width(clean.Line(f.Action))+14 <= w
 }
 
 func (s *rolesScreen) arrange() {
 	w, _ := beside(s.w)
-	s.found = min(s.found, s.findingRoom())
+	s.found = min(s.found, max(s.findingLines(), s.mostFindings()))
 	s.table.SetSize(w, s.h-s.found-1-s.strip())
 }
 
@@ -117,7 +142,7 @@ func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
 		name.Role = theme.Dim
 	}
 	oldest := -1.0
-	if r.OldestTxS != nil {
+	if r.OldestTxS != nil && *r.OldestTxS >= 1 { // shorter ones only flicker
 		oldest = *r.OldestTxS
 	}
 	return table.Row{Key: r.Role, Sign: sign, Cells: []table.Cell{
@@ -173,12 +198,17 @@ func pods(r budget.Row, g theme.Glyphs) table.Cell {
 	return c
 }
 
+// useBar draws a role's busy and idle connections against its cap.
 func useBar(g theme.Glyphs, r budget.Row, w int) table.Cell {
 	if r.Cap == nil {
 		return table.Cell{}
 	}
 	c := table.Cell{}
-	c.Text, c.Rest = spark.Bar(g, float64(r.Now), float64(*r.Cap), w)
+	busy := r.Now
+	if r.Busy != nil {
+		busy = *r.Busy
+	}
+	c.Text, c.Rest = spark.Stack(g, float64(busy), float64(r.Now-busy), float64(*r.Cap), w)
 	if r.Over {
 		c.Role = theme.Crit
 	}
@@ -230,20 +260,29 @@ func (s *rolesScreen) draw(t *theme.Theme) []string {
 // findings are the worst lines of the budget, the space for them kept calm.
 func (s *rolesScreen) findings(t *theme.Theme, w int) []string {
 	all := s.f.use.Findings
-	out := make([]string, 0, s.found)
-	for i, f := range all[:min(len(all), s.found)] {
-		more := ""
-		if i == s.found-1 && len(all) > s.found {
-			more = fmt.Sprintf(" +%d more", len(all)-s.found)
-		}
-		out = append(out, findingLine(t, f, w, more))
-	}
 	if len(all) == 0 {
 		say := "every role is within its budget"
 		if s.f.file == nil {
 			say = "no budget file: roles are what the sessions call themselves"
 		}
-		out = append(out, t.Line(w, theme.Span{Text: "  "}, theme.Span{Role: theme.Dim, Text: say}))
+		out := make([]string, s.found)
+		out[0] = t.Line(w, theme.Span{Text: "   "}, theme.Span{Role: theme.Dim, Text: say})
+		return out
+	}
+	n := min(len(all), s.mostFindings(), s.found)
+	extra := s.found - n // lines for what to do
+	var out []string
+	for i, f := range all[:n] {
+		beside := besides(f, w)
+		more := ""
+		if i == n-1 && len(all) > n {
+			more = fmt.Sprintf("+%d more ", len(all)-n)
+		}
+		out = append(out, findingLine(t, f, w, beside, more))
+		if !beside && extra > 0 {
+			out = append(out, t.Line(w, theme.Span{Text: "   "}, theme.Span{Role: theme.Dim, Text: f.Action}))
+			extra--
+		}
 	}
 	for len(out) < s.found {
 		out = append(out, "")
@@ -251,19 +290,18 @@ func (s *rolesScreen) findings(t *theme.Theme, w int) []string {
 	return out
 }
 
-func findingLine(t *theme.Theme, f probes.Finding, w int, more string) string {
+// findingLine is the message, and what to do when it stands beside.
+func findingLine(t *theme.Theme, f probes.Finding, w int, beside bool, more string) string {
 	r := severity(f.Severity)
-	right := []theme.Span{}
+	left := []theme.Span{{Text: " "}, {Role: r, Text: theme.Sign(r) + " " + f.Message}}
+	if beside && f.Action != "" {
+		left = append(left, theme.Span{Text: "  "}, theme.Span{Role: theme.Dim, Text: f.Action})
+	}
+	var right []theme.Span
 	if more != "" {
 		right = dim(more)
 	}
-	return t.Split(w, []theme.Span{
-		{Text: " "},
-		{Role: r, Text: theme.Sign(r)},
-		{Role: r, Text: f.Message},
-		{Text: "  "},
-		{Role: theme.Dim, Text: f.Action},
-	}, right)
+	return t.Split(w, left, right)
 }
 
 // about is one line on the selected role.
@@ -290,7 +328,7 @@ func (s *rolesScreen) about(t *theme.Theme) string {
 	if r.Peak != nil {
 		parts = append(parts, fmt.Sprintf("peak %d with surge", *r.Peak))
 	}
-	return t.Line(s.w, theme.Span{Text: "  "}, theme.Span{Role: theme.Strong, Text: r.Role}, theme.Span{Role: theme.Dim, Text: "  " + strings.Join(parts, ", ")})
+	return t.Line(s.w, theme.Span{Text: "   "}, theme.Span{Role: theme.Strong, Text: r.Role}, theme.Span{Role: theme.Dim, Text: "  " + strings.Join(parts, ", ")})
 }
 
 // facts is the pane about the selected role.

@@ -22,7 +22,7 @@ type sessionsScreen struct {
 
 func newSessions(g theme.Glyphs) *sessionsScreen {
 	s := &sessionsScreen{table: table.New([]table.Column{
-		{ID: "pid", Title: "pid", Right: true, Min: 7},
+		{ID: "pid", Title: "pid", Right: true, Min: 5, Max: 7},
 		{ID: "role", Title: "role", Min: 8, Max: 14, Prio: 2},
 		{ID: "user", Title: "user", Min: 6, Max: 16, Wide: true},
 		{ID: "db", Title: "database", Min: 8, Max: 16, Wide: true},
@@ -30,8 +30,8 @@ func newSessions(g theme.Glyphs) *sessionsScreen {
 		{ID: "from", Title: "from", Min: 5, Max: 15, Prio: 9},
 		{ID: "state", Title: "state", Min: 8, Max: 8},
 		{ID: "wait", Title: "waits for", Min: 9, Max: 22, Prio: 6},
-		{ID: "tx", Title: "tx", Right: true, Min: 7, Max: 8, Prio: 1},
-		{ID: "for", Title: "in state", Right: true, Min: 8, Prio: 8},
+		{ID: "tx", Title: "tx", Right: true, Min: 5, Max: 8, Prio: 1},
+		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8, Prio: 3},
 		{ID: "query", Title: "statement", Min: 14, Grow: true, Prio: 1, NoSort: true},
 	})}
 	s.table.SortBy("tx")

@@ -4,6 +4,7 @@ package spark
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
@@ -37,6 +38,19 @@ func Line(g theme.Glyphs, vals []float64, top float64, w int) string {
 		}
 	}
 	return b.String()
+}
+
+// Stack draws busy and idle of top in w cells: the busy part, and to be painted
+// apart the idle part with the free part.
+func Stack(g theme.Glyphs, busy, idle, top float64, w int) (full, rest string) {
+	full, rest = Bar(g, busy, top, w)
+	if top <= 0 || idle <= 0 {
+		return full, rest
+	}
+	free := utf8.RuneCountInString(rest)
+	end := min(w, int((busy+idle)/top*float64(w)+0.5))
+	kept := max(0, min(free, end-(w-free)))
+	return full, strings.Repeat(g.Kept, kept) + strings.Repeat(g.Rest, free-kept)
 }
 
 // Bar draws v of top in w cells: the full part and the free part, to be

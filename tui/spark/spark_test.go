@@ -70,3 +70,26 @@ func TestBar(t *testing.T) {
 		t.Errorf("wide bar: got %d cells", strings.Count(full, "█"))
 	}
 }
+
+func TestStack(t *testing.T) {
+	g := theme.New(theme.Dark, false).Glyphs
+	tests := []struct {
+		name            string
+		busy, idle, top float64
+		full, rest      string
+	}{
+		{"busy, idle and free", 2, 4, 8, "██", "░░░░··"},
+		{"idle alone", 0, 8, 8, "", "░░░░░░░░"},
+		{"busy alone", 8, 0, 8, "████████", ""},
+		{"more than the top", 6, 6, 8, "██████", "░░"},
+		{"no top", 1, 1, 0, "", "        "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			full, rest := Stack(g, tt.busy, tt.idle, tt.top, 8)
+			if full != tt.full || rest != tt.rest {
+				t.Errorf("got %q %q, want %q %q", full, rest, tt.full, tt.rest)
+			}
+		})
+	}
+}

@@ -7,8 +7,12 @@ import (
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
-// gutter is the cells before the first column: the cursor and the sign.
-const gutter = 2
+// gutter is the cells before the first column: the cursor, the sign, a blank.
+const gutter = 3
+
+// optionalPrio is the Prio from which a column goes before others get narrower
+// than their content.
+const optionalPrio = 8
 
 type slot struct{ col, w int }
 
@@ -56,17 +60,17 @@ func (m *Model) layout() []slot {
 	return m.clip(s, room)
 }
 
-// drop takes content width, then whole columns away until the rest fits.
+// drop makes the columns fit: optional ones go, then columns get narrower than
+// their content, then others go.
 func (m *Model) drop(s []slot, room int) []slot {
 	for total(s) > room {
-		worst := -1
+		worst, prio := -1, 0
 		for i := range s {
-			if p := m.cols[s[i].col].Prio; p > 0 && (worst < 0 || p >= m.cols[s[worst].col].Prio) {
-				worst = i
+			if p := m.cols[s[i].col].Prio; p > 0 && p >= prio {
+				worst, prio = i, p
 			}
 		}
-		over := total(s) - room
-		if shrunk := m.shrink(s, over); shrunk || worst < 0 {
+		if prio < optionalPrio && m.shrink(s, total(s)-room) || worst < 0 {
 			break
 		}
 		s = append(s[:worst], s[worst+1:]...)
@@ -118,7 +122,7 @@ func total(s []slot) int {
 
 func (m *Model) titles(t *theme.Theme, slots []slot) string {
 	var b strings.Builder
-	b.WriteString("  ")
+	b.WriteString("   ")
 	for i, s := range slots {
 		if i > 0 {
 			b.WriteByte(' ')
@@ -147,6 +151,7 @@ func (m *Model) row(t *theme.Theme, slots []slot, i int) string {
 	var b strings.Builder
 	b.WriteString(t.Paint(theme.Strong, sel, mark))
 	b.WriteString(t.Paint(r.Sign, sel, sign))
+	b.WriteString(t.Paint(theme.Normal, sel, " "))
 	used := gutter
 	for n, s := range slots {
 		if n > 0 {
