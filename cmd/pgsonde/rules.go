@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/probes/waits"
 )
 
 type rulesCmd struct{}
@@ -18,6 +19,9 @@ type ruleDoc struct {
 func (rulesCmd) Run(a *app) error {
 	var rules []ruleDoc
 	for _, r := range budget.Rules() {
+		rules = append(rules, ruleDoc{r.Name, string(r.Severity), r.Meaning})
+	}
+	for _, r := range waits.Rules() {
 		rules = append(rules, ruleDoc{r.Name, string(r.Severity), r.Meaning})
 	}
 	if a.cli.Format == "json" {

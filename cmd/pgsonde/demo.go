@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pgsonde/pgsonde/cmd/pgsonde/demo"
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+type demoCmd struct {
+	Headless bool          `help:"Print dsn= and budget= once the incident is on, and keep it running."`
+	For      time.Duration `placeholder:"60s" help:"End by itself after this time."`
+}
+
+// Run plays the incident, with the terminal UI on it or without.
+func (c *demoCmd) Run(a *app) error {
+	if c.For < 0 {
+		return fmt.Errorf("--for %s: a time is positive", c.For)
+	}
+	ctx := a.ctx
+	if c.For > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.For)
+		defer cancel()
+	}
+	incident, err := demo.Start(ctx, demo.Options{Progress: a.err})
+	if err != nil {
+		return err
+	}
+	defer incident.Stop()
+	if c.Headless {
+		err := a.print(func(w io.Writer) { fmt.Fprintf(w, "dsn=%s\nbudget=%s\n", incident.DSN, incident.BudgetFile) })
+		if err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return nil
+	}
+	file, err := loadBudget(incident.BudgetFile)
+	if err != nil {
+		return err
+	}
+	a.ctx = ctx
+	return a.openTUI(probes.Options{DSN: incident.DSN, Connections: a.cli.Connections, Timeout: a.cli.Timeout}, file, incident.BudgetFile, "")
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
+)
+
+type locksDoc struct {
+	Schema        string           `json:"schema"`
+	At            *string          `json:"at"`
+	AgeS          float64          `json:"age_s"` // how much older than at the reading of the locks is
+	Late          *string          `json:"late"`
+	Waiters       int              `json:"waiters"`
+	Unasked       int              `json:"unasked"`
+	Torn          []int            `json:"torn"`
+	Roots         int              `json:"roots"`
+	Edges         []edgeDoc        `json:"edges"`
+	Cycles        [][]int          `json:"cycles"`
+	Trees         []treeDoc        `json:"trees"`
+	SafeSnapshots []snapshotWait   `json:"safe_snapshots"`
+	Findings      []probes.Finding `json:"findings"`
+}
+
+type edgeDoc struct {
+	Waiter       int      `json:"waiter"`
+	Blocker      int      `json:"blocker"`
+	BlockerGID   *string  `json:"blocker_gid"`
+	Kind         *string  `json:"kind"`
+	LockType     string   `json:"locktype"`
+	Mode         *string  `json:"mode"`
+	HeldOrWanted *string  `json:"held_or_wanted"`
+	Object       *string  `json:"object"`
+	WaitS        *float64 `json:"wait_s"`
+	Doubt        *string  `json:"doubt"`
+}
+
+type treeDoc struct {
+	Root         nodeDoc        `json:"root"`
+	Victims      int            `json:"victims"`
+	LongestWaitS *float64       `json:"longest_wait_s"`
+	SlotsPinned  int            `json:"slots_pinned"`
+	PinnedByRole map[string]int `json:"pinned_by_role"`
+	Ends         []endDoc       `json:"ends"`
+	Best         *actionDoc     `json:"best"`
+}
+
+type endDoc struct {
+	PID   int `json:"pid"`
+	Frees int `json:"frees"`
+}
+
+type actionDoc struct {
+	Verb  string `json:"verb"`
+	PID   int    `json:"pid"`
+	Frees int    `json:"frees"`
+	Text  string `json:"text"`
+}
+
+type nodeDoc struct {
+	PID           int       `json:"pid"`
+	BackendID     *string   `json:"backend_id"`
+	GID           *string   `json:"gid"` // of a prepared transaction, whose pid is 0
+	Role          *string   `json:"role"`
+	App           *string   `json:"application_name"`
+	User          *string   `json:"user"`
+	Database      *string   `json:"database"`
+	State         *string   `json:"state"`
+	TxS           *float64  `json:"tx_s"`
+	Query         *string   `json:"query"`
+	WaitsFor      *waitDoc  `json:"waits_for"`
+	Edge          *string   `json:"edge"`
+	AlsoBlockedBy []int     `json:"also_blocked_by"`
+	Notes         []string  `json:"notes"`
+	Children      []nodeDoc `json:"children"`
+}
+
+type waitDoc struct {
+	LockType string   `json:"locktype"`
+	Mode     *string  `json:"mode"`
+	Object   *string  `json:"object"`
+	WaitS    *float64 `json:"wait_s"`
+	BlockedS *float64 `json:"blocked_s"` // since the statement began
+}
+
+type snapshotWait struct {
+	PID      int   `json:"pid"`
+	Blockers []int `json:"blockers"`
+}
+
+func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Finding) locksDoc {
+	d := locksDoc{
+		Schema: "pgsonde/locks/1", At: stamp(snap.At), AgeS: f.Age.Seconds(), Late: orNull(f.Late), Waiters: f.Waiters, Unasked: f.Unasked,
+		Torn: emptyNotNull(f.Torn), Roots: len(f.Trees), Edges: []edgeDoc{}, Cycles: [][]int{}, Trees: []treeDoc{},
+		SafeSnapshots: []snapshotWait{}, Findings: emptyNotNull(findings),
+	}
+	for _, e := range f.Edges() {
+		d.Edges = append(d.Edges, edgeDoc{
+			Waiter: e.Waiter.PID, Blocker: e.Blocker.PID, BlockerGID: gid(f, e.Blocker), Kind: orNull(string(e.Kind)), LockType: e.LockType,
+			Mode: mode(e.Mode), HeldOrWanted: mode(e.HeldOrWanted), Object: orNull(e.Object), WaitS: known(e.Wait), Doubt: orNull(string(e.Doubt)),
+		})
+	}
+	for _, c := range f.Cycles {
+		d.Cycles = append(d.Cycles, pids(c.Members))
+		if c.Tree != nil {
+			d.Trees = append(d.Trees, treeDocument(snap, f, c.Tree))
+		}
+	}
+	for _, t := range f.Trees {
+		d.Trees = append(d.Trees, treeDocument(snap, f, t))
+	}
+	for _, s := range f.SafeSnapshots {
+		w := snapshotWait{PID: s.Waiter.Key.PID, Blockers: []int{}}
+		for _, b := range s.Blockers {
+			w.Blockers = append(w.Blockers, b.Key.PID)
+		}
+		d.SafeSnapshots = append(d.SafeSnapshots, w)
+	}
+	return d
+}
+
+func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc {
+	d := treeDoc{
+		Root: nodeDocument(snap, f, t.Root), Victims: t.Victims, LongestWaitS: known(t.Longest),
+		SlotsPinned: t.Slots, PinnedByRole: t.ByRole, Ends: []endDoc{},
+	}
+	for _, e := range t.Ends {
+		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees)})
+	}
+	if t.Best.Verb != "" {
+		d.Best = &actionDoc{string(t.Best.Verb), t.Best.Key.PID, t.Best.Frees, t.Best.Text}
+	}
+	return d
+}
+
+func nodeDocument(snap *probes.Snapshot, f *waits.Forest, n *waits.Node) nodeDoc {
+	d := nodeDoc{
+		PID: n.Key.PID, BackendID: orNull(n.BackendID()), GID: orNull(n.GID), Role: orNull(n.Role),
+		AlsoBlockedBy: pids(f.AlsoBlockedBy(n)), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
+	}
+	if s := n.Session; s != nil {
+		d.App, d.User, d.Database, d.State = orNull(s.App), orNull(s.User), orNull(s.Database), orNull(s.State)
+		d.TxS, d.Query = since(snap.At, s.XactStart), orNull(s.Query)
+	}
+	if p := n.Prepared; p != nil {
+		d.User, d.Database, d.TxS = orNull(p.Owner), orNull(p.Database), since(snap.At, p.Prepared)
+	}
+	if e := n.Edge; e != nil {
+		d.Edge = orNull(string(e.Kind))
+		d.WaitsFor = &waitDoc{LockType: e.LockType, Mode: mode(e.Mode), Object: orNull(e.Object), WaitS: known(e.Wait), BlockedS: known(n.Blocked)}
+	}
+	for _, c := range n.Children {
+		d.Children = append(d.Children, nodeDocument(snap, f, c))
+	}
+	return d
+}
+
+func gid(f *waits.Forest, k waits.Key) *string {
+	if n := f.Node(k); n != nil {
+		return orNull(n.GID)
+	}
+	return nil
+}
+
+func mode(m probes.LockMode) *string {
+	if m == probes.NoLock {
+		return nil
+	}
+	s := m.String()
+	return &s
+}
+
+func known(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	s := d.Seconds()
+	return &s
+}
+
+func pids(ks []waits.Key) []int {
+	out := []int{}
+	for _, k := range ks {
+		out = append(out, k.PID)
+	}
+	return out
+}
