@@ -92,6 +92,11 @@ func (c *Conn) PID() int { return int(c.pg.PID()) }
 // shows at the next call.
 func (c *Conn) Alive() bool { return !c.pg.IsClosed() }
 
+// Check looks, without asking the server anything, whether it has ended the
+// connection: an idle one is told so and would otherwise show it at its next
+// call only.
+func (c *Conn) Check() error { return c.pg.CheckConn() }
+
 // Exec runs one or more statements and reads what they answer to its end. When
 // ctx ends first the connection is lost with it.
 func (c *Conn) Exec(ctx context.Context, sql string) error {

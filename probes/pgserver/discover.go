@@ -149,6 +149,9 @@ func FindLogged(ctx context.Context, progress io.Writer, majors ...int) (Install
 		return Install{}, err
 	}
 	installed := Discover(ctx)
+	if err := ctx.Err(); err != nil { // what was not seen may be there all the same
+		return Install{}, err
+	}
 	if len(majors) == 0 && len(installed) > 0 {
 		return installed[0], nil
 	}

@@ -38,9 +38,8 @@ func Fetch(ctx context.Context, major int, progress io.Writer) (Install, error) 
 		return Install{}, err
 	}
 	dst := filepath.Join(dir, p.version)
-	bin := filepath.Join(dst, "native", "bin")
-	if in, err := probe(ctx, acct, bin, sourceFetched); err == nil {
-		return in, nil
+	if _, err := os.Stat(dst); err == nil {
+		return probeFetched(ctx, acct, dst)
 	}
 	if err := makeOpenDir(filepath.Dir(dir), acct); err != nil {
 		return Install{}, fmt.Errorf("making the cache: %w", err)
@@ -53,15 +52,24 @@ func Fetch(ctx context.Context, major int, progress io.Writer) (Install, error) 
 		return Install{}, fmt.Errorf("waiting for another fetch of PostgreSQL %d: %w", major, err)
 	}
 	defer lock.Close()
-	if in, err := probe(ctx, acct, bin, sourceFetched); err == nil {
-		return in, nil // another process brought it while we waited
+	if _, err := os.Stat(dst); err == nil {
+		return probeFetched(ctx, acct, dst) // another process brought it while we waited
 	}
 	if err := fetchInto(ctx, dir, dst, platform, p, progress); err != nil {
 		return Install{}, fmt.Errorf("fetching PostgreSQL %d: %w", major, err)
 	}
-	in, err := probe(ctx, acct, bin, sourceFetched)
+	return probeFetched(ctx, acct, dst)
+}
+
+// probeFetched probes the package at dst. It was renamed there when it was
+// whole, so it is never fetched over: other processes may run it.
+func probeFetched(ctx context.Context, acct account, dst string) (Install, error) {
+	in, err := probe(ctx, acct, filepath.Join(dst, "native", "bin"), sourceFetched)
+	if ctx.Err() != nil {
+		return Install{}, ctx.Err()
+	}
 	if err != nil {
-		return Install{}, fmt.Errorf("the fetched PostgreSQL %d does not run here: %w", major, err)
+		return Install{}, fmt.Errorf("the fetched server does not run here (remove %s to fetch it anew): %w", dst, err)
 	}
 	return in, nil
 }
@@ -89,7 +97,7 @@ func fetchInto(ctx context.Context, dir, dst, platform string, p pin, progress i
 	if err != nil {
 		return err
 	}
-	for _, d := range append(stale, dst) { // dst is there but does not run
+	for _, d := range stale {
 		if err := os.RemoveAll(d); err != nil {
 			return err
 		}

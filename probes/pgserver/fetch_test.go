@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha512"
 	"encoding/base64"
 	"errors"
@@ -184,5 +185,34 @@ func TestPinned(t *testing.T) {
 	}
 	if got := Pinned("plan9", "amd64"); len(got) != 0 {
 		t.Errorf("plan9: got %v, want none", got)
+	}
+}
+
+// What is in the cache is whole and may be running: a fetch that is given up, or
+// one of a package that does not run here, leaves it alone.
+func TestFetchKeepsWhatIsThere(t *testing.T) {
+	pin, ok := pinFor(npmPlatform(runtime.GOOS, runtime.GOARCH), newestPinned)
+	if !ok {
+		t.Skip("nothing is pinned for this platform")
+	}
+	cache := openTempDir(t)
+	t.Setenv("PGSONDE_CACHE_DIR", cache)
+	there := filepath.Join(cache, "server", pin.version)
+	if err := os.MkdirAll(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Fetch(t.Context(), newestPinned, io.Discard); err == nil || !strings.Contains(err.Error(), "remove "+there) {
+		t.Errorf("got %v, want it to name the folder to remove", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Fetch(ended, newestPinned, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: got %v, want %v", err, context.Canceled)
+	}
+	if _, err := Find(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Find given up: got %v, want %v", err, context.Canceled)
+	}
+	if _, err := os.Stat(there); err != nil {
+		t.Errorf("the package was removed: %v", err)
 	}
 }

@@ -181,6 +181,14 @@ func (s *Server) running() *process {
 	return s.proc
 }
 
+// Ended is closed when the run of the postmaster that is on now, or the last
+// one, has ended: by Shutdown or by somebody else's hand.
+func (s *Server) Ended() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.done
+}
+
 // Shutdown sends the postmaster a signal (SIGTERM smart, SIGINT fast, SIGQUIT
 // immediate, SIGKILL a crash) and waits for its end. The cluster stays, for
 // Restart.
