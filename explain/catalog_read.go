@@ -50,7 +50,7 @@ func (r *Runner) Load(ctx context.Context, searchPath string, names [][2]string)
 
 // Forget drops what Load has read.
 func (r *Runner) Forget() {
-	r.catalog, r.asked = Catalog{}, map[string]bool{}
+	r.catalog, r.asked, r.spreads = Catalog{}, map[string]bool{}, map[string]spread{}
 }
 
 func (r *Runner) read(ctx context.Context, schemas, rels []string) error {

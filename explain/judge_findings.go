@@ -23,7 +23,7 @@ func pageVerdict(scans []*Scan, c *Cursor, pageRows float64) pageOf {
 			limited = append(limited, s)
 		}
 	}
-	s := decisive(limited)
+	s := worstScan(limited)
 	if s == nil {
 		return pageOf{verdict: NotApplicable}
 	}

@@ -95,7 +95,7 @@ func (r Rejected) MarshalJSON() ([]byte, error) {
 // caseOf describes a plan at the scan that decides its verdict.
 func caseOf(name string, p Plan, scans []*Scan) Case {
 	c := Case{Case: name, Plan: p, TotalCost: p.Root.TotalCost, Node: p.Root.Type, Measured: p.Analyzed}
-	if s := decisive(scans); s != nil {
+	if s := worstScan(scans); s != nil {
 		n := s.Node
 		c.Node, c.Starts = n.Type, s.Class.Starts()
 		c.Index, c.IndexCond, c.Filter = textOrNil(n.Index), textOrNil(n.IndexCond), textOrNil(n.Filter)
@@ -124,9 +124,9 @@ func textOrNil(s string) *string {
 	return &s
 }
 
-// decisive is the scan whose class makes the worst verdict; of several, the one
+// worstScan is the scan whose class makes the worst verdict; of several, the one
 // over the largest table. Scans that feed no page decide only alone.
-func decisive(scans []*Scan) *Scan {
+func worstScan(scans []*Scan) *Scan {
 	var worst *Scan
 	for _, s := range scans {
 		if worst == nil || s.harm() > worst.harm() || s.harm() == worst.harm() && s.Rows() > worst.Rows() {

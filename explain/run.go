@@ -49,6 +49,7 @@ type Runner struct {
 	opts    RunnerOptions
 	catalog Catalog
 	asked   map[string]bool
+	spreads map[string]spread
 	serial  int // of prepared statements
 }
 

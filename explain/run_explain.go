@@ -33,7 +33,8 @@ type Plan struct {
 // and EXPLAIN EXECUTE on every major version. EXPLAIN (GENERIC_PLAN), which 16
 // brought, gives the same plan but only by the simple protocol, which would take
 // a second statement too: by the extended protocol, the only one used here, the
-// server takes the $n for parameters of EXPLAIN itself and wants them bound.
+// server takes the $n for parameters of EXPLAIN itself, wants them bound, and
+// plans with what is bound (with NULLs, "One-Time Filter: false").
 //
 // Partitions are pruned with the values of EXECUTE when the plan starts, even a
 // generic one, and NULL prunes them all; such a plan is asked for again without

@@ -162,7 +162,7 @@ func near(sql string, at int) []int {
 	}
 	var out []int
 	if tokens[i].Kind != sqltext.Op {
-		return paramsIn(sql, operand(sql, tokens, i))
+		return paramsIn(sql, operandTokens(sql, tokens, i))
 	}
 	if i > 0 {
 		start := i - 1
@@ -179,11 +179,11 @@ func near(sql string, at int) []int {
 		}
 		out = paramsIn(sql, tokens[max(start, 0):i])
 	}
-	return append(out, paramsIn(sql, operand(sql, tokens, i+1))...)
+	return append(out, paramsIn(sql, operandTokens(sql, tokens, i+1))...)
 }
 
-// operand returns the tokens of the constant, parenthesis or call that starts at i.
-func operand(sql string, tokens []sqltext.Token, i int) []sqltext.Token {
+// operandTokens returns the tokens of the constant, parenthesis or call that starts at i.
+func operandTokens(sql string, tokens []sqltext.Token, i int) []sqltext.Token {
 	if i >= len(tokens) {
 		return nil
 	}
@@ -206,7 +206,7 @@ func inLimit(sql string) []int {
 	var out []int
 	for i, t := range tokens {
 		if t.Is(sql, "limit") || t.Is(sql, "offset") || t.Is(sql, "fetch") {
-			out = append(out, paramsIn(sql, operand(sql, tokens, i+1))...)
+			out = append(out, paramsIn(sql, operandTokens(sql, tokens, i+1))...)
 		}
 	}
 	return out

@@ -1,0 +1,256 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// Input is one statement to judge.
+type Input struct {
+	Source string // file name, "pg_stat_statements", "pid 4711", …
+	Line   int    // of the statement in its source, from 1; 0 when that means nothing
+	SQL    string // any of the placeholder spellings of sqltext
+	// Params are values by number ("1"), placeholder name or column name.
+	Params map[string]string
+	// Types are the SQL types of $1, $2, … where the caller knows them, "" or a
+	// missing one leaves it to the server.
+	Types      []string
+	OwnText    bool   // the user's own text, not what some other session sent
+	SearchPath string // of the role that runs it; "" for the login's own
+}
+
+// Options say how much to do for a judgement.
+type Options struct {
+	// Analyze executes the statement, and its fix, in a read-only transaction.
+	Analyze bool
+	// PlanOnly leaves out custom plans, fixes and proofs.
+	PlanOnly bool
+}
+
+// Judge explains a statement, says where its page starts and, when that is too
+// early, offers a fix that the planner agrees is better, with what proves it.
+// What keeps a statement from being judged is a finding with the verdict
+// Unknown; Judge itself does not fail, so a list of statements goes on.
+func Judge(ctx context.Context, r *Runner, in Input, o Options) *Result {
+	j := &judgement{Runner: r, in: in, opts: o, norm: sqltext.Placeholders(in.SQL, sqltext.Auto)}
+	j.out = &Result{
+		Source: sourceOf(in), SQL: in.SQL, Pagination: NoPaging, Verdict: Unknown,
+		Sort: []SortJSON{}, Plans: []Case{}, Findings: []Finding{},
+	}
+	if err := j.judge(ctx); err != nil {
+		j.out.Findings = append(j.out.Findings, j.failure(err))
+	}
+	return j.out
+}
+
+// judgement is the work on one statement.
+type judgement struct {
+	*Runner
+	in     Input
+	opts   Options
+	norm   *sqltext.Normal
+	query  *sqltext.Query // of the whole statement, placeholders as $n
+	cursor *Cursor
+	ask    ask // the generic plan's, with the types that were found
+	plan   Plan
+	known  *Known
+	facts  Facts
+	uses   []use
+	page   pageOf
+	out    *Result
+}
+
+func (j *judgement) judge(ctx context.Context) error {
+	j.readText()
+	if err := j.mayRun(j.in.OwnText); err != nil {
+		return err
+	}
+	x, err := explainable(j.norm.SQL)
+	if err != nil {
+		return err
+	}
+	types := j.in.Types
+	if types == nil {
+		types = preparedTypes(j.norm.SQL)
+	}
+	j.plan, j.ask, err = j.typed(ctx, ask{sql: x.SQL, types: types, settings: settings{searchPath: j.in.SearchPath}})
+	if err != nil {
+		return err
+	}
+	catalog, err := j.loadFor(ctx, j.plan.Tree)
+	if err != nil {
+		return err
+	}
+	j.uses = usesOf(j.plan.Tree)
+	j.known = j.knownValues()
+	j.decide(catalog)
+	if j.opts.PlanOnly {
+		return nil
+	}
+	if err := j.customPlans(ctx, catalog); err != nil {
+		return err
+	}
+	return j.fix(ctx, catalog)
+}
+
+// readText takes from the statement's text what it says of its page.
+func (j *judgement) readText() {
+	q, err := sqltext.ParseQuery(j.norm.SQL)
+	if err != nil {
+		return
+	}
+	j.query = q
+	j.cursor = RecogniseCursor(q)
+	j.out.Pagination = PaginationOf(q, j.cursor)
+	if c := j.cursor; c != nil {
+		j.out.Cursor = &CursorRef{Form: c.Form, Columns: c.Columns()}
+		if len(c.Bound.Values) > 0 && len(c.Keys) > 0 {
+			text := boundText(c.Keys[0].Key, c.Side, c.Bound.Values)
+			j.out.Cursor.Bound = &text
+		}
+	}
+	for _, k := range pageOrder(q, j.cursor) {
+		s := SortJSON{Column: k.Text, Direction: "asc", Nulls: "last"}
+		if k.Desc {
+			s.Direction = "desc"
+		}
+		if k.NullsFirst {
+			s.Nulls = "first"
+		}
+		j.out.Sort = append(j.out.Sort, s)
+	}
+}
+
+// pageOrder is the sort of the cursor's page, else of the first limited block.
+func pageOrder(q *sqltext.Query, c *Cursor) []SortKey {
+	if c != nil {
+		return c.Sort
+	}
+	for _, b := range q.Blocks {
+		if b.HasLimit && len(b.OrderBy) > 0 {
+			return sortKeys(b)
+		}
+	}
+	return nil
+}
+
+// loadFor loads what the catalog knows of a plan's relations, of the partitioned
+// tables that they are part of, and of the tables and views that the text names.
+func (j *judgement) loadFor(ctx context.Context, t *plan.Tree) (Catalog, error) {
+	names := relations(t)
+	if j.query != nil {
+		for _, b := range j.query.Blocks {
+			for _, f := range b.From {
+				switch n := len(f.Name); {
+				case n == 1 && f.CTE == nil:
+					names = append(names, [2]string{"", f.Name[0]})
+				case n > 1:
+					names = append(names, [2]string{f.Name[n-2], f.Name[n-1]})
+				}
+			}
+		}
+	}
+	return j.Load(ctx, j.in.SearchPath, names)
+}
+
+// decide draws verdict and findings from the generic plan.
+func (j *judgement) decide(catalog Catalog) {
+	j.out.Scans = Scans(j.plan.Tree, catalog, j.known)
+	j.page = pageVerdict(j.out.Scans, j.cursor, j.pageRows())
+	j.out.Verdict = j.page.verdict
+	j.out.Plans = append(j.out.Plans, caseOf("generic", j.plan, j.out.Scans))
+	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans)...)
+	if j.query != nil {
+		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
+		j.out.Findings = append(j.out.Findings, j.smells()...)
+	}
+}
+
+func (j *judgement) path() string {
+	if j.in.SearchPath != "" {
+		return j.in.SearchPath
+	}
+	return userPath(j.server.SearchPath, j.server.User)
+}
+
+// schemas splits a search_path.
+func schemas(path string) []string {
+	var out []string
+	for _, t := range sqltext.Lex(path) {
+		switch text := t.Text(path); t.Kind {
+		case sqltext.Word:
+			out = append(out, strings.ToLower(text))
+		case sqltext.Quoted:
+			out = append(out, strings.ReplaceAll(strings.Trim(text, `"`), `""`, `"`))
+		}
+	}
+	return out
+}
+
+// pageRows is how many rows a page has: the limit where the plan knows it, else
+// a usual one, for a limit that is a parameter counts as a tenth of all rows.
+func (j *judgement) pageRows() float64 {
+	n := j.plan.Root.Find(func(n *plan.Node) bool { return n.Type == "Limit" })
+	if n == nil || n.PlanRows > 1000 || n.PlanRows < 1 {
+		return defaultPageRow
+	}
+	return n.PlanRows
+}
+
+// failure is the finding for a statement that could not be judged.
+func (j *judgement) failure(err error) Finding {
+	f := Finding{Rule: "statement-not-judged", Severity: Warn, Subject: j.out.Source, Message: err.Error(), Evidence: map[string]any{}}
+	var refused *RefusedError
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &refused):
+		f.Rule, f.Message, f.Action = "statement-refused", refused.Reason, refused.Hint
+	case errors.As(err, &pg):
+		f.Message = pg.Message
+		f.Action = actionFor(pg.Code)
+		f.Evidence["sqlstate"] = pg.Code
+		if pg.Hint != "" {
+			f.Evidence["hint"] = pg.Hint
+		}
+		if pg.Position > 0 {
+			off := min(byteOffset(j.ask.sql, int(pg.Position)), len(j.ask.sql))
+			f.Evidence["line"] = max(j.in.Line, 1) + strings.Count(j.ask.sql[:off], "\n")
+		}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		f.Action = "the server did not answer in time; try again when it is less busy"
+	}
+	return f
+}
+
+// actionFor says what may be done about an SQLSTATE.
+func actionFor(code string) string {
+	switch code {
+	case "55P03":
+		return "a table is locked (being altered?); try again later"
+	case "57014":
+		return "planning took longer than the limit; try again when the server is less busy"
+	case "42501":
+		return "the login needs SELECT on the tables: GRANT pg_read_all_data, or SELECT on them"
+	case "42P01", "42703", "3F000":
+		return "check the name and the search_path"
+	case "42P18", "42P08", "42725", "42883", "42804":
+		return "give the values or types of the parameters with --param"
+	case "42601":
+		return "check the syntax; text of pg_stat_activity may be cut off"
+	}
+	return "see the message"
+}
+
+func sourceOf(in Input) string {
+	if in.Line > 0 {
+		return fmt.Sprintf("%s:%d", in.Source, in.Line)
+	}
+	return in.Source
+}
