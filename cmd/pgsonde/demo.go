@@ -20,6 +20,11 @@ func (c *demoCmd) Run(a *app) error {
 	if c.For < 0 {
 		return fmt.Errorf("--for %s: a time is positive", c.For)
 	}
+	if !c.Headless {
+		if err := a.checkTerminal(); err != nil {
+			return err
+		}
+	}
 	ctx := a.ctx
 	if c.For > 0 {
 		var cancel context.CancelFunc

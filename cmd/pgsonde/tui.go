@@ -30,7 +30,7 @@ func (c *tuiCmd) Run(a *app) error {
 
 // openTUI runs the terminal UI on one server.
 func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string) error {
-	if err := tui.CheckTerminal(os.Environ(), isTerminal(a.out) && isTerminal(a.in)); err != nil {
+	if err := a.checkTerminal(); err != nil {
 		return err
 	}
 	o.Notify = nil
@@ -56,6 +56,10 @@ func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string) 
 		o.Password = func(string) (string, error) { return password, nil }
 		ask = nil
 	}
+}
+
+func (a *app) checkTerminal() error {
+	return tui.CheckTerminal(os.Environ(), isTerminal(a.out) && isTerminal(a.in))
 }
 
 var errNeedPassword = errors.New("a password is needed")
