@@ -137,6 +137,9 @@ func learnSettings(r *Rows, limits *Limits) {
 	m := make(map[string]string, r.Len())
 	for r.Next() {
 		name, shown := string(r.Raw(0)), decodeText("", r.Raw(1))
+		if string(r.Raw(4)) == "client" {
+			continue // what pgsonde asked for when it connected hides the server's value
+		}
 		if overridden[name] {
 			shown = showTime(string(r.Raw(2)))
 		}

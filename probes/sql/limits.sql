@@ -7,7 +7,7 @@
 select s.name, pg_catalog.current_setting(s.name, true) as shown, s.reset_val, s.unit, s.source
 from pg_catalog.pg_settings s
 where s.name in ('max_connections', 'superuser_reserved_connections', 'reserved_connections', 'max_wal_senders',
-  'max_worker_processes', 'max_parallel_workers', 'max_parallel_workers_per_gather', 'autovacuum_max_workers',
+  'max_worker_processes', 'max_parallel_workers', 'autovacuum_max_workers',
   'max_prepared_transactions', 'max_locks_per_transaction', 'authentication_timeout', 'statement_timeout', 'lock_timeout',
   'idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout', 'deadlock_timeout',
   'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'tcp_user_timeout',
