@@ -12,7 +12,7 @@ const (
 	KeysetRow Pagination = "keyset-row"
 	Offset    Pagination = "offset"
 	FirstPage Pagination = "first-page" // ORDER BY and LIMIT without a cursor
-	NoPaging    Pagination = "none"
+	NoPaging  Pagination = "none"
 )
 
 // Form is how a cursor is spelled.

@@ -172,6 +172,7 @@ func (p *parser) core(b *Block) {
 			p.query.Writes = true
 			p.toClause()
 		case p.eat("from"):
+			b.FromWord = p.toks[word].Start
 			p.from(b)
 		case p.eat("where"):
 			b.WhereWord = p.toks[word].Start

@@ -36,6 +36,7 @@ type Block struct {
 	Distinct   bool // DISTINCT or DISTINCT ON
 	DistinctOn bool
 	Items      []Item
+	FromWord   int      // where the keyword FROM starts
 	From       []*Table // every table of FROM, joined ones too, in order
 	Where      *Expr
 	WhereWord  int // where the keyword WHERE starts

@@ -1,0 +1,231 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// FixKind names a kind of rewrite.
+type FixKind string
+
+// Kinds of rewrites, in the order of preference.
+const (
+	RowComparison FixKind = "row-comparison" // the cursor as one row comparison
+	BoundAndRow   FixKind = "bound-and-row"  // the same with the bound before it, which prunes partitions
+	AddBound      FixKind = "add-bound"      // the bound before the condition, which stays
+	UnionAll      FixKind = "union-all"      // the rows with a NULL key as a query of their own
+	RowSubselect  FixKind = "row-subselect"  // the joined cursor row as a sub-select in a row comparison
+	TwoStatements FixKind = "two-statements" // one for the first page, one for the next
+	GuardedBound  FixKind = "guarded-bound"  // a bound that is infinite on the first page
+)
+
+// Candidate is a rewrite of a statement. Whether it is faster is for the planner
+// to say: explain it before offering it.
+type Candidate struct {
+	Kind  FixKind
+	SQL   string         // the whole statement, placeholders as $n
+	Edits []sqltext.Edit // what changed in the query's text
+	// First is the statement for the first page and When the condition that
+	// chooses it; only for TwoStatements, where SQL is that for the next pages.
+	First      string
+	FirstEdits []sqltext.Edit
+	When       string
+	Bound      string   // the bound as written into the statement, "" without one
+	Row        string   // the row comparison, "" without one
+	Assumes    []string // what must be true besides the text; empty: same rows in any case
+	Proof      []string // why the rows are the same, line by line
+	Claim      *Claim   // what the server can be asked to prove; nil without a bound
+}
+
+// Rendered is a candidate in the spelling of the statement's source.
+type Rendered struct {
+	SQL              string
+	Start, End       int   // the changed range of the source
+	NewStart, NewEnd int   // where the new text stands in SQL
+	Bind             []int // for ? and %s: which of the old values to bind, in order, from 1
+	First            string
+	FirstBind        []int
+}
+
+// Render writes the candidate with the source's placeholders; outside the
+// changed ranges the source stays byte for byte.
+func (c Candidate) Render(n *sqltext.Normal) Rendered {
+	edits := n.Original(c.Edits)
+	r := Rendered{SQL: sqltext.Splice(n.Source, edits)}
+	r.Start, r.End, r.NewStart, r.NewEnd = sqltext.Span(edits)
+	if n.Dialect.Positional() {
+		r.Bind = sqltext.Bindings(c.SQL)
+	}
+	if c.First != "" {
+		r.First = sqltext.Splice(n.Source, n.Original(c.FirstEdits))
+		if n.Dialect.Positional() {
+			r.FirstBind = sqltext.Bindings(c.First)
+		}
+	}
+	return r
+}
+
+// Fixes proposes rewrites of a statement whose cursor is c, the preferred one
+// first: those that assume nothing before those that do. It returns nil for a
+// cursor that needs none or that cannot be rewritten safely.
+func Fixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
+	if c == nil {
+		return nil
+	}
+	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}
+	if w.facts.unstable(c.Keys[0].Key.Expr) != "" {
+		return nil
+	}
+	switch c.Form {
+	case FormOptionalOr, FormOptionalRow, FormCase:
+		w.twoStatements()
+		w.guardedBound()
+	case FormNullBranch:
+		w.unionAll()
+	case FormJoined:
+		w.rowSubselect()
+	case FormSingle, FormAnd:
+	case FormRow, FormBoundedRow:
+		w.boundBeforeRow()
+	default:
+		w.row(false)
+		w.bound()
+		w.row(true)
+	}
+	out := slices.DeleteFunc(w.out, func(c Candidate) bool { return c.SQL == q.SQL })
+	slices.SortStableFunc(out, func(a, b Candidate) int { return min(len(a.Assumes), 1) - min(len(b.Assumes), 1) })
+	return out
+}
+
+type rewriter struct {
+	q     *sqltext.Query
+	c     *Cursor
+	facts Facts
+	lower bool // the statement writes its keywords in lower case
+	out   []Candidate
+}
+
+// word writes a keyword in the case of the statement.
+func (w *rewriter) word(upper string) string {
+	if !w.lower {
+		return upper
+	}
+	b := []byte(upper)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+func (w *rewriter) add(c Candidate) {
+	c.SQL = sqltext.Splice(w.q.SQL, c.Edits)
+	if c.FirstEdits != nil {
+		c.First = sqltext.Splice(w.q.SQL, c.FirstEdits)
+	}
+	w.out = append(w.out, c)
+}
+
+// bound adds the bound before the cursor's condition.
+func (w *rewriter) bound() {
+	if w.c.Bounded {
+		return
+	}
+	text, claim, ok := w.boundText(w.c.Bound)
+	if !ok {
+		return
+	}
+	w.add(Candidate{
+		Kind: AddBound, Edits: w.before(text+" "+w.word("AND")+" ", w.c.Term.Whole), Bound: text, Claim: claim,
+		Proof: w.boundProof(w.c.Term.Whole, text),
+	})
+}
+
+// before inserts text before an expression that stands among ANDs, or is the
+// whole condition: a bare OR gets parentheses.
+func (w *rewriter) before(text string, e *sqltext.Expr) []sqltext.Edit {
+	if e.Kind == sqltext.Or && !e.Parens {
+		return []sqltext.Edit{{Start: e.Start, End: e.Start, Text: text + "("}, {Start: e.End, End: e.End, Text: ")"}}
+	}
+	return []sqltext.Edit{{Start: e.Start, End: e.Start, Text: text}}
+}
+
+// boundText writes "key >= value", with LEAST or GREATEST over several values.
+// ok is false if a value cannot be written a second time.
+func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
+	if len(b.Values) == 0 || len(b.Guards) > 0 {
+		return "", nil, false
+	}
+	values := make([]string, 0, len(b.Values))
+	for _, v := range b.Values {
+		if v.Item > 0 || v.Expr.Kind == sqltext.Subquery && len(b.Values) == 1 && v.Expr.Sub != nil && len(v.Expr.Sub.Items) != 1 ||
+			w.facts.unstable(v.Expr) != "" || v.Expr.HasColumn() {
+			return "", nil, false
+		}
+		values = append(values, operand(v.Expr))
+	}
+	if len(values) > 1 && !oneType(b.Values) {
+		return "", nil, false
+	}
+	key := w.c.Keys[0]
+	op, pick := " >= ", "LEAST"
+	if w.c.Side == Upper {
+		op, pick = " <= ", "GREATEST"
+	}
+	claim := newClaim(w.q, w.c, b)
+	if len(values) == 1 {
+		return key.Text + op + values[0], claim, true
+	}
+	return key.Text + op + w.word(pick) + "(" + list(values) + ")", claim, true
+}
+
+// operand writes a value so that it can stand behind a comparison.
+func operand(e *sqltext.Expr) string {
+	switch e.Kind {
+	case sqltext.Value, sqltext.Const, sqltext.Func, sqltext.Subquery, sqltext.Cast, sqltext.Bool, sqltext.Case, sqltext.Column:
+		return e.Text()
+	}
+	if e.Parens {
+		return e.Text()
+	}
+	return "(" + e.Text() + ")"
+}
+
+func list(parts []string) string {
+	s := ""
+	for i, p := range parts {
+		if i > 0 {
+			s += ", "
+		}
+		s += p
+	}
+	return s
+}
+
+// oneType: may the values stand in one LEAST? Different types would be brought
+// to a common one there, which need not compare as each does with the key, and
+// collations would clash. Placeholders and plain literals all take the key's
+// type, casts must be to the same type.
+func oneType(values []BoundValue) bool {
+	typ, casts := "", 0
+	for _, v := range values {
+		switch e := v.Expr; e.Kind {
+		case sqltext.Value:
+		case sqltext.Const:
+			if len(e.Text()) == 0 || e.Text()[0] != '\'' && (e.Text()[0] < '0' || e.Text()[0] > '9') {
+				return false
+			}
+		case sqltext.Cast:
+			if k := bare(e).Kind; k != sqltext.Value && k != sqltext.Const || casts > 0 && typ != e.Name {
+				return false
+			}
+			typ = e.Name
+			casts++
+		default:
+			return false
+		}
+	}
+	return casts == 0 || casts == len(values)
+}

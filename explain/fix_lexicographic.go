@@ -1,0 +1,128 @@
+package explain
+
+import "github.com/pgsonde/pgsonde/explain/sqltext"
+
+// maxKeys bounds the cases: 6^5 at most.
+const maxKeys = 5
+
+// unit is a part of the WHERE that is replaced as a whole.
+type unit struct {
+	whole *sqltext.Expr
+	f     *formula
+}
+
+// lexicographic is a condition found to be "the row comes after the cursor".
+type lexicographic struct {
+	units     []unit
+	keys      []SortKey
+	inclusive bool // the cursor's own row belongs to it
+	merged    bool // several values of a key were taken for one
+	cases     int  // how many cases were compared
+}
+
+// units returns the conjuncts that compare nothing but the cursor's keys with
+// the cursor's values, the main one first.
+func (c *Cursor) units(merged bool) ([]unit, *compiler) {
+	comp := &compiler{keys: c.compared(), merged: merged}
+	if len(comp.keys) == 0 || len(comp.keys) > maxKeys {
+		return nil, comp
+	}
+	f := comp.compile(c.Term.Whole)
+	if f == nil {
+		return nil, comp
+	}
+	out := []unit{{c.Term.Whole, f}}
+	seen := map[*sqltext.Expr]bool{c.Term.Whole: true}
+	for _, t := range c.terms {
+		if seen[t.Whole] {
+			continue
+		}
+		seen[t.Whole] = true
+		if f := comp.compile(t.Whole); f != nil && f.kind != sqltext.Bool {
+			out = append(out, unit{t.Whole, f})
+		}
+	}
+	return out, comp
+}
+
+// exact looks for the row comparison that the cursor is, by its main conjunct
+// alone or together with the other conjuncts about the same values. It returns
+// nil if there is none, or if it has one key only.
+func (c *Cursor) exact(merged bool) *lexicographic {
+	units, comp := c.units(merged)
+	if len(units) == 0 || len(comp.keys) < 2 {
+		return nil
+	}
+	for _, set := range [][]unit{units[:1], units} {
+		for _, inclusive := range []bool{false, true} {
+			if n, ok := same(set, comp, inclusive); ok {
+				return &lexicographic{units: set, keys: comp.keys, inclusive: inclusive, merged: merged, cases: n}
+			}
+		}
+	}
+	return nil
+}
+
+// same compares the conjunction of the units with "follows" in every case.
+func same(set []unit, comp *compiler, inclusive bool) (n int, ok bool) {
+	desc := directions(comp.keys)
+	ok = true
+	cases(len(comp.keys), comp.nulls, func(s []standing) bool {
+		n++
+		ok = holds(set, s) == follows(s, desc, inclusive)
+		return ok
+	})
+	return n, ok
+}
+
+func holds(set []unit, s []standing) bool {
+	for _, u := range set {
+		if u.f.eval(s) != isTrue {
+			return false
+		}
+	}
+	return true
+}
+
+func directions(keys []SortKey) []bool {
+	out := make([]bool, len(keys))
+	for i, k := range keys {
+		out[i] = k.Desc
+	}
+	return out
+}
+
+// difference is a case in which the condition and the order disagree.
+type difference struct {
+	standings []standing
+	lost      bool // the row comes after the cursor, but is left out
+}
+
+// disagreement finds the first case, with every value there, in which the
+// conjuncts about the cursor leave out a row that comes after it, or keep one
+// that does not. The cursor's own row may be in or out. Known is false if the
+// condition is more than comparisons of keys and values.
+func (c *Cursor) disagreement() (d *difference, known bool) {
+	units, comp := c.units(true)
+	if len(units) == 0 {
+		return nil, false
+	}
+	desc := directions(comp.keys)
+	cases(len(comp.keys), comp.nulls, func(s []standing) bool {
+		own := true
+		for _, k := range s {
+			if k.cmp == unknown {
+				return true
+			}
+			own = own && k.cmp == 0
+		}
+		if kept := holds(units, s); !own && kept != follows(s, desc, false) {
+			if d == nil || !d.lost && !kept {
+				d = &difference{append([]standing(nil), s...), !kept}
+			}
+			return kept // a lost row is the worse one: stop there
+		}
+		return true
+	})
+	return d, true
+}
