@@ -86,13 +86,20 @@ func (i *Incident) begin(ctx context.Context, o Options, progress io.Writer, sta
 	fmt.Fprintf(progress, "laying %d rows\n", eventRows)
 	setup, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := seed(setup, i.server, statements); err != nil {
+	if err := seed(setup, i.server); err != nil {
 		return fmt.Errorf("laying the demo's data: %w", err)
 	}
 	st := stage{start: time.Now(), second: cmp.Or(o.second, time.Second)}
-	for _, c := range cast() {
-		i.wg.Go(func() { c.run(ctx, i.server, st) })
+	enter := func(cast []client) {
+		for _, c := range cast {
+			i.wg.Go(func() { c.run(ctx, i.server, st) })
+		}
 	}
+	enter(troubled())
+	if err := seedEvents(setup, i.server, statements); err != nil {
+		return fmt.Errorf("laying the demo's data: %w", err)
+	}
+	enter(readers())
 	i.wg.Go(func() { i.keepServer(ctx) })
 	if err := i.awaitTrouble(setup); err != nil {
 		return fmt.Errorf("waiting for the incident to be on: %w", err)
@@ -122,7 +129,7 @@ func startServer(ctx context.Context, install pgserver.Install) (s *pgserver.Ser
 
 // awaitTrouble waits until sessions wait for locks.
 func (i *Incident) awaitTrouble(ctx context.Context) error {
-	c, err := i.server.Open(ctx, pgserver.ConnOptions{})
+	c, err := i.server.Open(ctx, pgserver.ConnOptions{Database: maintenance})
 	if err != nil {
 		return err
 	}

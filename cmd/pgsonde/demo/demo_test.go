@@ -195,7 +195,7 @@ func TestComesBack(t *testing.T) {
 func waitAnswers(t *testing.T, in *Incident) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		c, err := in.server.Open(t.Context(), pgserver.ConnOptions{})
+		c, err := in.server.Open(t.Context(), pgserver.ConnOptions{Database: database})
 		if err == nil {
 			c.Close()
 			return

@@ -24,35 +24,45 @@ var rolesSQL string
 //go:embed schema.sql
 var schemaSQL string
 
-// seed makes the roles, the database and its tables. Only the two indexes of
-// the large table are worth doing at the same time.
-func seed(ctx context.Context, s *pgserver.Server, statements bool) error {
-	err := onConn(ctx, s, "postgres",
+//go:embed event.sql
+var eventSQL string
+
+// maintenance is the database to connect to while werft is being made.
+const maintenance = "template1"
+
+// seed makes the roles, the database and all its tables but event. To rename the
+// cluster's own database is 0.2 s faster than to make another.
+func seed(ctx context.Context, s *pgserver.Server) error {
+	err := onConn(ctx, s, maintenance,
 		rolesSQL,
 		fmt.Sprintf("ALTER ROLE werft PASSWORD '%[1]s'; ALTER ROLE etl PASSWORD '%[1]s'", s.Password()),
-		"CREATE DATABASE "+database+" OWNER werft",
+		"ALTER DATABASE postgres RENAME TO "+database,
+		"ALTER DATABASE "+database+" OWNER TO werft",
 	)
 	if err != nil {
 		return err
 	}
-	schema := []string{schemaSQL}
+	return onConn(ctx, s, database, schemaSQL)
+}
+
+// seedEvents makes the large table, and the view of statements where the server
+// has it. The two indexes are made at the same time.
+func seedEvents(ctx context.Context, s *pgserver.Server, statements bool) error {
+	laying := []string{eventSQL, "ANALYZE event"}
 	if statements {
-		schema = append(schema, "CREATE EXTENSION pg_stat_statements")
+		laying = append(laying, "CREATE EXTENSION pg_stat_statements")
 	}
-	if err := onConn(ctx, s, database, schema...); err != nil {
+	if err := onConn(ctx, s, database, laying...); err != nil {
 		return err
 	}
 	var g errgroup.Group
-	g.Go(func() error {
-		return onConn(ctx, s, database, "CREATE INDEX event_created_at_idx ON event (created_at)")
-	})
-	g.Go(func() error {
-		return onConn(ctx, s, database, "CREATE INDEX event_created_at_id_idx ON event (created_at, id)")
-	})
-	if err := g.Wait(); err != nil {
-		return err
+	for _, index := range []string{
+		"CREATE INDEX event_created_at_idx ON event (created_at)",
+		"CREATE INDEX event_created_at_id_idx ON event (created_at, id)",
+	} {
+		g.Go(func() error { return onConn(ctx, s, database, index) })
 	}
-	return onConn(ctx, s, database, "VACUUM (FREEZE, ANALYZE)")
+	return g.Wait()
 }
 
 func onConn(ctx context.Context, s *pgserver.Server, db string, sql ...string) error {
@@ -69,7 +79,7 @@ func onConn(ctx context.Context, s *pgserver.Server, db string, sql ...string) e
 	return nil
 }
 
-// eventCreatedAt is created_at of row n, as schema.sql computes it, in text.
+// eventCreatedAt is created_at of row n, as event.sql computes it, in text.
 func eventCreatedAt(n int) string {
 	first := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	return first.Add(time.Duration(n/2) * 7 * time.Second).Format("2006-01-02 15:04:05Z07:00")
