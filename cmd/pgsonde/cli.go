@@ -10,15 +10,17 @@ import (
 type cli struct {
 	common
 
-	Tui      tuiCmd      `cmd:"" default:"withargs" help:"Open the terminal UI (the default)."`
-	Roles    rolesCmd    `cmd:"" help:"Connections in use per application role, against the budget."`
-	Sessions sessionsCmd `cmd:"" help:"All sessions, one line each."`
-	Locks    locksCmd    `cmd:"" help:"Who waits for whom: the lock-wait forest."`
-	Budget   budgetCmd   `cmd:"" help:"Check or plan a connection budget, without a server."`
-	Doctor   doctorCmd   `cmd:"" help:"What this login can see and do, and the grant that is missing."`
-	Demo     demoCmd     `cmd:"" help:"Start a throw-away PostgreSQL that plays an incident, and open the terminal UI on it."`
-	Rules    rulesCmd    `cmd:"" help:"List the rules that findings name."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Tui       tuiCmd       `cmd:"" default:"withargs" help:"Open the terminal UI (the default)."`
+	Roles     rolesCmd     `cmd:"" help:"Connections in use per application role, against the budget."`
+	Sessions  sessionsCmd  `cmd:"" help:"All sessions, one line each."`
+	Locks     locksCmd     `cmd:"" help:"Who waits for whom: the lock-wait forest."`
+	Cancel    cancelCmd    `cmd:"" help:"Cancel the statement of one backend."`
+	Terminate terminateCmd `cmd:"" help:"End one backend."`
+	Budget    budgetCmd    `cmd:"" help:"Check or plan a connection budget, without a server."`
+	Doctor    doctorCmd    `cmd:"" help:"What this login can see and do, and the grant that is missing."`
+	Demo      demoCmd      `cmd:"" help:"Start a throw-away PostgreSQL that plays an incident, and open the terminal UI on it."`
+	Rules     rulesCmd     `cmd:"" help:"List the rules that findings name."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
 
 // common are the flags of every command. Each is also PGSONDE_NAME in the

@@ -147,6 +147,9 @@ func (p *treePrinter) tree(t *waits.Tree) {
 	fmt.Fprintf(p.w, "%s, longest %s, pins %s: %s\n", plural(t.Victims, "victim"), duration(t.Longest), plural(t.Slots, "slot"), clean.Line(strings.Join(slots, ", ")))
 	if t.Best.Text != "" {
 		fmt.Fprintf(p.w, "%s%s\n", p.glyphs.row, clean.Line(t.Best.Text))
+		if n := p.f.Node(t.Best.Key); n != nil && (t.Best.Verb == waits.Cancel || t.Best.Verb == waits.Terminate) && n.BackendID() != "" {
+			fmt.Fprintf(p.w, "   pgsonde %s %s\n", t.Best.Verb, n.BackendID())
+		}
 	}
 	fmt.Fprintf(p.w, "%s%s\n", p.glyphs.root, p.line(t.Root))
 	p.notes(t.Root, "  ")

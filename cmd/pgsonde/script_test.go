@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 //	session USER APP SQL…    a client that runs SQL and stays connected
 //	json EXPR                the JSON on the last stdout has this value: path=value
 //	lines N                  the last stderr has N lines
+//	idof APP                 sets $ID and $PID to the session of werft:APP in the JSON on the last stdout
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -44,7 +45,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": cmdServer, "session": cmdSession, "json": cmdJSON, "lines": cmdLines,
+			"server": cmdServer, "session": cmdSession, "json": cmdJSON, "lines": cmdLines, "idof": cmdIDOf,
 		},
 	})
 }
@@ -137,6 +138,16 @@ func lookup(v any, path []string) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+func cmdIDOf(ts *testscript.TestScript, _ bool, args []string) {
+	var doc any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
+	id, err := lookup(doc, []string{"sessions", "application_name:werft:" + args[0], "backend_id"})
+	ts.Check(err)
+	pid, _, _ := strings.Cut(id.(string), "@")
+	ts.Setenv("ID", id.(string))
+	ts.Setenv("PID", pid)
 }
 
 func cmdLines(ts *testscript.TestScript, neg bool, args []string) {

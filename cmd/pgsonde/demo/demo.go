@@ -117,6 +117,7 @@ func startServer(ctx context.Context, install pgserver.Install) (s *pgserver.Ser
 		"track_io_timing":          "on",
 		"log_min_messages":         "fatal", // an endless play's cancelled statements would fill the disk
 		"log_checkpoints":          "off",
+"wal_level": "replica", "max_wal_senders": "2",
 	}}
 	s, err = pgserver.Start(ctx, install, o)
 	if err == nil || !strings.Contains(err.Error(), "pg_stat_statements") {

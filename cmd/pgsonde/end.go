@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// endFlags are what cancel and terminate share.
+type endFlags struct {
+	BackendID string `arg:"" name:"backend-id" help:"PID@BACKEND_START, as locks and sessions print it: a pid alone may be another session's by now."`
+	target
+	Victim int  `placeholder:"PID" help:"Only if it still blocks this waiting session."`
+	Force  bool `help:"Also a walsender or an anti-wraparound vacuum."`
+}
+
+type (
+	cancelCmd    struct{ endFlags }
+	terminateCmd struct{ endFlags }
+)
+
+// Run cancels the statement of a backend.
+func (c *cancelCmd) Run(a *app) error { return c.end(a, "cancel", (*probes.Sampler).Cancel) }
+
+// Run ends a backend.
+func (c *terminateCmd) Run(a *app) error { return c.end(a, "terminate", (*probes.Sampler).Terminate) }
+
+type endDocument struct {
+	Schema    string   `json:"schema"`
+	At        *string  `json:"at"`
+	Action    string   `json:"action"`
+	BackendID string   `json:"backend_id"`
+	Outcome   string   `json:"outcome"`
+	Why       *string  `json:"why"`
+	Grant     *string  `json:"grant"`
+	EndedS    *float64 `json:"ended_s"` // how long until it was gone (terminate) or ran something else (cancel); null: not yet
+}
+
+func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Context, probes.Target) (probes.Result, error)) error {
+	if a.cli.ReadOnly {
+		return fmt.Errorf("--read-only has no %s", verb)
+	}
+	pid, start, err := parseBackendID(c.BackendID)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(c.target)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t := probes.Target{PID: pid, BackendStart: start, Victim: c.Victim, Force: c.Force}
+	r := probes.Result{Outcome: probes.Gone, Why: fmt.Sprintf("no backend %d any more", pid)}
+	seen, err := findBackend(a.ctx, s, pid)
+	if err != nil {
+		return withHint(err)
+	}
+	switch {
+	case seen != nil && verb == "cancel" && strings.HasPrefix(seen.State, "idle"):
+		r = probes.Result{Outcome: probes.Refused, Why: "it runs no statement (" + seen.State + "); only terminate ends it"}
+	case seen != nil:
+		t.XactStart, t.QueryStart = seen.XactStart, seen.QueryStart
+		if r, err = do(s, a.ctx, t); err != nil {
+			return err
+		}
+	}
+	d := endDocument{Schema: "pgsonde/" + verb + "/1", At: stamp(r.At), Action: verb, BackendID: c.BackendID, Outcome: string(r.Outcome), Why: orNull(r.Why), Grant: orNull(r.Grant)}
+	if r.Outcome == probes.Sent {
+		d.EndedS = watchEnd(a.ctx, s, t)
+	}
+	server, _ := s.Facts()
+	a.hint("audit: %s %s %s as %s: %s", text(d.At), verb, c.BackendID, server.User, r.Outcome)
+	if a.cli.Format == "json" {
+		err = a.printJSON(d)
+	} else {
+		err = a.print(func(w io.Writer) { fmt.Fprintln(w, d.line()) })
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.Outcome == probes.NotPermitted:
+		return fmt.Errorf("not permitted to %s %d: %s; it needs %s", verb, pid, r.Why, r.Grant)
+	case r.Outcome != probes.Sent:
+		return errFound
+	}
+	return nil
+}
+
+func (d endDocument) line() string {
+	switch {
+	case d.Outcome != string(probes.Sent):
+		return fmt.Sprintf("%s %s: nothing was sent: %s", d.Action, d.BackendID, text(d.Why))
+	case d.EndedS == nil && d.Action == "cancel":
+		return fmt.Sprintf("cancel %s: sent; its statement still runs after %s", d.BackendID, endWatch)
+	case d.EndedS == nil:
+		return fmt.Sprintf("terminate %s: sent; it is still there after %s", d.BackendID, endWatch)
+	}
+	return fmt.Sprintf("%s %s: done after %.1f s", d.Action, d.BackendID, *d.EndedS)
+}
+
+// endWatch is how long the effect is waited for.
+const endWatch = 5 * time.Second
+
+// watchEnd waits until the backend is gone or runs another statement, and
+// says how long that took on the server's clock; nil when it did not happen.
+func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target) *float64 {
+	begun := time.Now()
+	for time.Since(begun) < endWatch {
+		b, err := findBackend(ctx, s, t.PID)
+		if err == nil && (b == nil || !b.BackendStart.Equal(t.BackendStart) || !b.QueryStart.Equal(t.QueryStart) || b.State != "active") {
+			took := time.Since(begun).Seconds()
+			return &took
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// findBackend reads one backend; nil when there is none with this pid.
+func findBackend(ctx context.Context, s *probes.Sampler, pid int) (*probes.Session, error) {
+	snap, err := s.Tick(ctx, probes.Want{FullPID: pid})
+	if err != nil {
+		return nil, err
+	}
+	for i := range snap.Sessions {
+		if snap.Sessions[i].PID == pid {
+			return &snap.Sessions[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func parseBackendID(s string) (int, time.Time, error) {
+	pid, start, ok := strings.Cut(s, "@")
+	n, err := strconv.ParseInt(pid, 10, 32)
+	us, err2 := strconv.ParseInt(start, 10, 64)
+	if !ok || errors.Join(err, err2) != nil || n <= 0 || us <= 0 {
+		return 0, time.Time{}, fmt.Errorf("%q is no backend id: PID@BACKEND_START, as locks and sessions print it", s)
+	}
+	return int(n), time.UnixMicro(us), nil
+}
