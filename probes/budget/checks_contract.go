@@ -152,9 +152,8 @@ func idleSessionTimeout(l *live) []probes.Finding {
 		if !r.judged() || r.Now == 0 {
 			continue
 		}
-		k, _ := findKind(r.role.Kind)
 		c := l.f.Contract(r.Role)
-		idle := float64(k.idleS)
+		idle := float64(r.role.kind.idleS)
 		if c.PoolIdle > 0 {
 			idle = c.PoolIdle.Seconds()
 		}
@@ -205,8 +204,7 @@ func ghostBackends(l *live) []probes.Finding {
 		if !r.judged() || r.role.Runs == RunsJob || r.sum.extras > 0 && len(r.role.also) == 0 {
 			continue
 		}
-		k, _ := findKind(r.role.Kind)
-		life := float64(k.lifeS)
+		life := float64(r.role.kind.lifeS)
 		if c := l.f.Contract(r.Role); c.PoolLifetime > 0 {
 			life = c.PoolLifetime.Seconds()
 		}

@@ -73,10 +73,10 @@ func (p *plan) cure(s *Sum) string {
 		}
 		switch {
 		case rs.Processes > 1:
-			fit := p.largest(&r.Processes)
+			fit := p.largest(r, &r.Processes)
 			ways = append(ways, fmt.Sprintf("at most %d processes of %s", fit, r.Name))
 		case rs.Replicas > 1:
-			fit := p.largest(&r.Replicas)
+			fit := p.largest(r, &r.Replicas)
 			ways = append(ways, fmt.Sprintf("at most %d replicas of %s", fit, r.Name))
 		}
 		ways = append(ways, "a smaller pool of "+r.Name)

@@ -68,6 +68,8 @@ type Role struct {
 	Via         string // pooler it connects through
 	Expect      []string
 
+	kind          kind
+	contract      Contract
 	replicasGiven bool
 	match         []rule // explicit match
 	also          []rule // more names of the same role
@@ -181,10 +183,18 @@ func (f *File) Pooler(name string) *PoolerDecl {
 // Contract is what the file promises for a role: its own settings over those of
 // "default".
 func (f *File) Contract(role string) Contract {
-	out := Contract{Role: role}
 	if f == nil {
-		return out
+		return Contract{Role: role}
 	}
+	if r := f.Role(role); r != nil {
+		return r.contract
+	}
+	return f.contractOf(role)
+}
+
+// contractOf works a contract out.
+func (f *File) contractOf(role string) Contract {
+	out := Contract{Role: role}
 	for _, name := range []string{"default", role} {
 		for _, c := range f.Settings {
 			if c.Role == name {

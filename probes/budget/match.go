@@ -86,7 +86,8 @@ func (w Who) normal() Who {
 
 // Match finds the row of a session; the first rule that fits wins: the roles'
 // own rules in file order, the file's capture pattern, pgsonde's built-in rules
-// for tools and systems, the pools of declared poolers, else "(unmatched)".
+// for tools and systems, the pools of declared poolers, else "(unmatched)". A
+// pattern that takes every name as a role leaves tools and systems alone.
 // Without a file the role is the application name, else user@database, unless
 // a built-in rule fits.
 func (f *File) Match(w Who) Match {
@@ -95,7 +96,7 @@ func (f *File) Match(w Who) Match {
 		if name, ok := builtIn(w); ok {
 			return Match{Role: name, Origin: BuiltIn}
 		}
-		return Match{Role: nameWithoutFile(w), Origin: Captured}
+		return withoutFile(w)
 	}
 	for _, p := range f.Poolers {
 		if slices.ContainsFunc(p.match, func(r rule) bool { return r.fits(w) }) {
@@ -110,6 +111,9 @@ func (f *File) Match(w Who) Match {
 	if name, ok := f.capture.role(w.App); ok && w.Kind == probes.KindClient {
 		if role := f.Role(name); role != nil {
 			return Match{Role: name, Origin: Declared, Via: role.Via}
+		}
+		if tool, ok := builtIn(w); ok && name == w.App {
+			return Match{Role: tool, Origin: BuiltIn}
 		}
 		return Match{Role: name, Origin: Captured}
 	}
@@ -141,24 +145,25 @@ func (f *File) matchRole(role *Role, w Who) (Match, bool) {
 	return Match{}, false
 }
 
-// nameWithoutFile names the row of a session when nothing is declared. Names
-// that a driver gives by default say nothing about the application; changing
-// parts of a name would make a row of each process.
-func nameWithoutFile(w Who) string {
+// withoutFile names the row of a session when nothing is declared. Names that a
+// driver gives by default say nothing about the application; changing parts of
+// a name would make a row of each process.
+func withoutFile(w Who) Match {
 	app := w.App
 	if loc := perProcess.FindStringIndex(app); loc != nil {
 		app = strings.TrimSpace(app[:loc[0]])
 	}
-	if app != "" && !slices.Contains(driverNames(), app) {
-		return app
-	}
+	m := Match{Role: app, Origin: Captured}
 	switch {
+	case app != "" && !slices.Contains(driverNames(), app):
 	case w.User == "" && w.Database == "":
-		return roleUnmatched
+		return Match{Role: roleUnmatched, Origin: Unmatched}
 	case w.Database == "":
-		return w.User
+		m.Role = w.User
+	default:
+		m.Role = w.User + "@" + w.Database
 	}
-	return w.User + "@" + w.Database
+	return m
 }
 
 // perProcess finds "-1234" of odoo-1234 and "[3 of 10 busy]" of Sidekiq.

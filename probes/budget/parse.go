@@ -44,6 +44,9 @@ func Parse(name string, data []byte) (*File, error) {
 		}
 	}
 	r.settings(f, settings)
+	for _, role := range f.Roles {
+		role.contract = f.contractOf(role.Name)
+	}
 	r.references(f)
 	r.sameMatches(f)
 	if len(r.errs) == 0 {

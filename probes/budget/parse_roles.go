@@ -46,13 +46,13 @@ func (r *reader) role(e entry) *Role {
 			r.errorf(x.line, "%s: no kind %q%s", what, name, didYouMean(name, kindNames()))
 			return out
 		}
-		out.Kind = k.name
 	}
+	out.Kind, out.kind = k.name, k
 	for _, x := range entries {
 		if p, ok := k.param(x.key); ok {
-			r.roleParam(out, k, p, x)
+			r.roleParam(out, p, x)
 		} else {
-			r.roleKey(out, k, x)
+			r.roleKey(out, x)
 		}
 	}
 	if len(r.errs) > before {
@@ -67,7 +67,7 @@ func (r *reader) role(e entry) *Role {
 	return out
 }
 
-func (r *reader) roleParam(role *Role, k kind, p param, x entry) {
+func (r *reader) roleParam(role *Role, p param, x entry) {
 	what := "role " + role.Name + ": " + x.key
 	if _, dup := role.Params[p.name]; dup {
 		r.errorf(x.line, "%s is said twice: it is another name of %s", what, p.name)
@@ -77,7 +77,7 @@ func (r *reader) roleParam(role *Role, k kind, p param, x entry) {
 	if !ok {
 		return
 	}
-	v, err := k.parse(p, what, text)
+	v, err := role.kind.parse(p, what, text)
 	if err != nil {
 		r.errorf(x.line, "%s", err)
 		return
@@ -86,7 +86,7 @@ func (r *reader) roleParam(role *Role, k kind, p param, x entry) {
 }
 
 // roleKey reads a key that every kind has.
-func (r *reader) roleKey(role *Role, k kind, x entry) {
+func (r *reader) roleKey(role *Role, x entry) {
 	what := "role " + role.Name + ": " + x.key
 	switch x.key {
 	case "kind":
@@ -121,7 +121,7 @@ func (r *reader) roleKey(role *Role, k kind, x entry) {
 	case "expect":
 		role.Expect = r.expect(x, what)
 	default:
-		r.unknown(x, "role "+role.Name, slices.Concat(commonRoleKeys(), k.paramNames()))
+		r.unknown(x, "role "+role.Name, slices.Concat(commonRoleKeys(), role.kind.paramNames()))
 	}
 }
 

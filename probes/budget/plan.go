@@ -175,8 +175,7 @@ func (t *tally) peak() int { return add(t.steady, t.allJobs(), t.surge) }
 
 // roleSum works out one role. Parse and apply have checked its sizes.
 func (p *plan) roleSum(r *Role) RoleSum {
-	k, _ := findKind(r.Kind)
-	kept, limit, _ := k.sizes(r.Params)
+	kept, limit, _ := r.kind.sizes(r.Params)
 	s := RoleSum{
 		Role: r.Name, Kind: r.Kind, Runs: r.Runs, Via: r.Via, Group: r.Group,
 		Processes: r.Processes, Replicas: r.Replicas,
@@ -201,8 +200,7 @@ func (p *plan) roleSum(r *Role) RoleSum {
 // ownsConcurrency: the kind has a parameter of that name (Sidekiq, Celery),
 // which the key then means; such a job counts once for each replica.
 func (r *Role) ownsConcurrency() bool {
-	k, _ := findKind(r.Kind)
-	_, ok := k.param("concurrency")
+	_, ok := r.kind.param("concurrency")
 	return ok
 }
 
@@ -259,23 +257,29 @@ func (p *plan) fits() map[string]int {
 		if !r.replicasGiven && r.Processes > 1 {
 			key, field = r.Name+".processes", &r.Processes
 		}
-		out[key] = p.largest(field)
+		out[key] = p.largest(r, field)
 	}
 	return out
 }
 
-// largest is the largest value of a size of the plan that still fits, at least
-// 0; the sum is monotone in every size.
-func (p *plan) largest(field *int) int {
-	declared := *field
-	defer func() { *field = declared }()
+// largest is the largest value of a size of role r, its replicas or processes,
+// that still fits, at least 0. The sum is monotone in every size.
+func (p *plan) largest(r *Role, size *int) int {
+	declared := *size
+	defer func() { *size = declared }()
+	*size = 0
+	rest := p.sum()
 	lo, hi := 0, maxSize+1 // lo fits or is 0, hi does not
 	for hi-lo > 1 {
-		*field = (lo + hi) / 2
-		if s := p.sum(); s.Peak+s.KeepFree <= s.Usable {
-			lo = *field
+		*size = (lo + hi) / 2
+		mine := p.roleSum(r)
+		if mine.InSurge {
+			mine.Cap = add(mine.Cap, mine.Surge)
+		}
+		if add(rest.Peak, mine.Cap, rest.KeepFree) <= rest.Usable {
+			lo = *size
 		} else {
-			hi = *field
+			hi = *size
 		}
 	}
 	return lo

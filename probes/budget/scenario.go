@@ -255,8 +255,7 @@ func (f *File) apply(ops []op) (*plan, error) {
 		}
 	}
 	for _, r := range p.roles {
-		k, _ := findKind(r.Kind)
-		if _, _, err := k.sizes(r.Params); err != nil {
+		if _, _, err := r.kind.sizes(r.Params); err != nil {
 			return nil, fmt.Errorf("role %s: %w", r.Name, err)
 		}
 	}
@@ -269,9 +268,8 @@ func (f *File) apply(ops []op) (*plan, error) {
 // set changes a size of a role.
 func (r *Role) set(key, value string) error {
 	what := r.Name + "." + key
-	k, _ := findKind(r.Kind)
-	if p, ok := k.param(key); ok {
-		v, err := k.parse(p, what, value)
+	if p, ok := r.kind.param(key); ok {
+		v, err := r.kind.parse(p, what, value)
 		if err != nil {
 			return err
 		}
@@ -301,7 +299,7 @@ func (r *Role) set(key, value string) error {
 	case "concurrency":
 		field = &r.Concurrency
 	default:
-		known := append(k.paramNames(), "processes", "replicas", "concurrency", "surge")
+		known := append(r.kind.paramNames(), "processes", "replicas", "concurrency", "surge")
 		return fmt.Errorf("role %s of kind %s has no size %q%s", r.Name, r.Kind, key, didYouMean(key, known))
 	}
 	n, err := wholeNumber(value, what, lo, maxSize)

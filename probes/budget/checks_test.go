@@ -1,0 +1,316 @@
+package budget
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// checkCase is a snapshot and whether the rule may speak.
+type checkCase struct {
+	name, file string
+	s          *probes.Snapshot
+	fires      bool
+	message    string // part of it, when it fires
+}
+
+// edit changes a snapshot and returns it.
+func edit(s *probes.Snapshot, change func(*probes.Snapshot)) *probes.Snapshot {
+	change(s)
+	return s
+}
+
+func aged(g probes.Group, query, inState float64) probes.Group {
+	g.MaxQueryS, g.MaxInStateS = query, inState
+	if query > 0 {
+		g.MaxTxS = query
+	}
+	return g
+}
+
+func born(g probes.Group, ago time.Duration) probes.Group {
+	g.OldestStart = now.Add(-ago)
+	return g
+}
+
+func limitsOf(conn int, super bool) func(*probes.Snapshot) {
+	return func(s *probes.Snapshot) {
+		s.Limits.Roles = []probes.RoleLimit{{Name: "app", ConnLimit: conn, Superuser: super}}
+		s.Limits.Databases = []probes.DatabaseLimit{{Name: "app", ConnLimit: conn}}
+	}
+}
+
+const one = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, replicas: 2 } }\n"
+
+func checkCases() map[string][]checkCase {
+	idle := func(n int) probes.Group { return grp(n, "a", "1.1.1.1", "idle") }
+	both := func(n int) []probes.Group { return []probes.Group{idle(n), grp(n, "a", "1.1.1.2", "idle")} }
+	contract := one + "settings: { default: { statement_timeout: 10s, idle_in_transaction: 30s, connect_wait: 5s } }\n"
+	return map[string][]checkCase{
+		"slots-full": {
+			{"all taken", one, snap(grp(97, "x", "", "idle")), true, "97 of 97 usable slots"},
+			{"one free", one, snap(grp(96, "x", "", "idle")), false, ""},
+			{"without a file", "", snap(grp(98, "x", "", "idle")), true, "98 of 97"},
+		},
+		"slots-low": {
+			{"two free of three", one, snap(grp(95, "x", "", "idle")), true, "should find 3 free and find 2"},
+			{"three free", one, snap(grp(94, "x", "", "idle")), false, ""},
+			{"full is another rule's", one, snap(grp(97, "x", "", "idle")), false, ""},
+			{"own connections count", one, edit(snap(grp(94, "x", "", "idle")), func(s *probes.Snapshot) { s.Server.OwnPIDs = []int{1} }), true, ""},
+		},
+		"pod-full": {
+			{"full", contract, snap(grp(8, "a", "1.1.1.1", "active"), grp(1, "a", "1.1.1.2", "idle")), true, "8 of 8 busy, callers fail after 5 s"},
+			{"one idle", contract, snap(grp(7, "a", "1.1.1.1", "active"), idle(1), grp(1, "a", "1.1.1.2", "idle")), false, ""},
+		},
+		"role-over-cap": {
+			{"17 of 16", one, snap(both(8)[0], grp(9, "a", "1.1.1.2", "idle")), true, "17 connections; its budget is 16"},
+			{"16 of 16", one, snap(both(8)...), false, ""},
+			{"operators", one, snap(grp(4, "psql", "local", "idle")), true, "keep_free promises them 3"},
+		},
+		"overflow-in-use": {
+			{"9 > 8 kept", one, snap(both(4)[0], grp(5, "a", "1.1.1.2", "idle")), true, "more than the 8"},
+			{"8 kept", one, snap(both(4)...), false, ""},
+			{"a pool that keeps none", "match: \"{role}\"\nroles: { a: { kind: sqlx } }", snap(idle(3)), false, ""},
+			{"over is another rule's", one, snap(idle(20)), false, ""},
+		},
+		"unmatched-sessions": {
+			{"4 > keep_free", "match: \"w:{role}\"", snap(grp(4, "other", "", "idle")), true, `4 are user=app app="other"`},
+			{"3", "match: \"w:{role}\"", snap(grp(3, "other", "", "idle")), false, ""},
+			{"more than a tenth", "match: \"w:{role}\"\nkeep_free: 50", snap(grp(10, "other", "", "idle")), true, ""},
+			{"without a file", "", snap(grp(40, "", "", "idle")), false, ""},
+		},
+		"role-undeclared": {
+			{"captured", one, snap(grp(1, "b", "", "idle")), true, "b: 1 connection; the budget"},
+			{"declared", one, snap(both(1)...), false, ""},
+			{"without a file", "", snap(idle(1)), false, ""},
+		},
+		"role-off-seen": {
+			{"seen", "match: \"{role}\"\nroles: { a: { pool: 1, runs: off } }", snap(idle(2)), true, "2 connections; it is declared off"},
+			{"not seen", "match: \"{role}\"\nroles: { a: { pool: 1, runs: off } }", snap(), false, ""},
+		},
+		"role-absent": {
+			{"absent", one, snap(), true, "its pools keep 8"},
+			{"there", one, snap(both(1)...), false, ""},
+			{"a job", "match: \"{role}\"\nroles: { a: { pool: 1, runs: job } }", snap(), false, ""},
+			{"keeps none", "match: \"{role}\"\nroles: { a: { kind: sqlx } }", snap(), false, ""},
+			{"scaled to zero", "match: \"{role}\"\nroles: { a: { pool: 1, replicas: 0 } }", snap(), false, ""},
+			{"masked, but named", one, edit(snap(), func(s *probes.Snapshot) { s.Server.Masked = true }), true, ""},
+			{"masked, by address", "roles: { a: { pool: 1, match: { addr: 10.0.0.0/8 } } }", edit(snap(), func(s *probes.Snapshot) { s.Server.Masked = true }), false, ""},
+		},
+		"names-hidden": {
+			{"one name holds all", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(8, "backend", "", "idle")), true, `"backend" holds 8 connections while a, b have none`},
+			{"one absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(4, "w:all", "", "idle"), grp(4, "w:b", "", "idle")), true, "while a has none"},
+			{"no name at all", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(8, "", "", "idle")), false, ""},
+			{"too few", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(3, "backend", "", "idle")), false, ""},
+			{"nobody absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(4, "w:a", "", "idle"), grp(9, "backend", "", "idle")), false, ""},
+		},
+		"pods-not-replicas": {
+			{"three of two", one, snap(idle(1), grp(1, "a", "1.1.1.2", "idle"), grp(1, "a", "1.1.1.3", "idle")), true, "3 addresses; the budget has 2 replicas"},
+			{"two of two", one, snap(both(1)...), false, ""},
+			{"absent is another rule's", one, snap(), false, ""},
+		},
+		"statement-over-contract": {
+			{"13 s of 10", contract, snap(aged(grp(1, "a", "", "active"), 13, 13)), true, "runs for 13 s; its contract is 10 s"},
+			{"within the grace", contract, snap(aged(grp(1, "a", "", "active"), 11, 11)), false, ""},
+			{"idle since long", contract, snap(aged(grp(1, "a", "", "idle"), -1, 900)), false, ""},
+			{"no contract", one, snap(aged(grp(1, "a", "", "active"), 900, 900)), false, ""},
+			{"an operator's", contract, snap(aged(grp(1, "psql", "", "active"), 900, 900)), false, ""},
+			{"expected", strings.Replace(contract, "replicas: 2", "replicas: 2, expect: long-statements", 1), snap(aged(grp(1, "a", "", "active"), 900, 900)), false, ""},
+		},
+		"idle-in-transaction-over-contract": {
+			{"95 s of 30", contract, snap(aged(grp(1, "a", "", "idle in transaction"), -1, 95)), true, "idles for 95 s; its contract is 30 s"},
+			{"aborted too", contract, snap(aged(grp(1, "a", "", "idle in transaction (aborted)"), -1, 95)), true, ""},
+			{"31 s", contract, snap(aged(grp(1, "a", "", "idle in transaction"), -1, 31)), false, ""},
+			{"only idle", contract, snap(aged(grp(1, "a", "", "idle"), -1, 95)), false, ""},
+		},
+		"idle-session-timeout-below-pool": {
+			{"5 min of hikari's 10", "match: \"{role}\"\nroles: { a: { kind: hikari } }", edit(snap(idle(1)), func(s *probes.Snapshot) { s.Limits.Settings["idle_session_timeout"] = "5min" }), true, "closes idle connections after 10 min"},
+			{"10 min and more", "match: \"{role}\"\nroles: { a: { kind: hikari } }", edit(snap(idle(1)), func(s *probes.Snapshot) { s.Limits.Settings["idle_session_timeout"] = "11min" }), false, ""},
+			{"never closes", "match: \"{role}\"\nroles: { a: { kind: sqlalchemy } }", edit(snap(idle(1)), func(s *probes.Snapshot) {
+				s.Limits.RoleSettings = []probes.RoleSetting{{Role: "app", Name: "idle_session_timeout", Value: "3600000"}}
+			}), true, "ALTER ROLE app closes idle sessions after 60 min, its pool never"},
+			{"recycled in time", "match: \"{role}\"\nroles: { a: { kind: sqlalchemy } }\nsettings: { a: { pool_lifetime: 30min } }", edit(snap(idle(1)), func(s *probes.Snapshot) { s.Limits.Settings["idle_session_timeout"] = "1h" }), false, ""},
+			{"another's default", "match: \"{role}\"\nroles: { a: { kind: sqlalchemy } }", edit(snap(idle(1)), func(s *probes.Snapshot) {
+				s.Limits.RoleSettings = []probes.RoleSetting{{Role: "other", Name: "idle_session_timeout", Value: "1000"}}
+			}), false, ""},
+			{"off", "match: \"{role}\"\nroles: { a: { kind: sqlalchemy } }", snap(idle(1)), false, ""},
+		},
+		"ghost-backends": {
+			{"1 h of 30 min", "match: \"{role}\"\nroles: { a: { kind: hikari } }", snap(born(idle(1), time.Hour)), true, "from 1.1.1.1 is 60 min old; its pool closes them after 30 min"},
+			{"within the jitter", "match: \"{role}\"\nroles: { a: { kind: hikari } }", snap(born(idle(1), 35*time.Minute)), false, ""},
+			{"no lifetime known", one, snap(born(idle(1), 999*time.Hour)), false, ""},
+			{"extras have none", "match: \"{role}\"\nroles: { a: { kind: hikari, extra: { listen: 1 } } }", snap(born(idle(1), time.Hour)), false, ""},
+			{"named extras are told apart", "match: \"{role}\"\nroles: { a: { kind: hikari, extra: { listen: 1 }, also: l } }", snap(born(idle(1), time.Minute), born(grp(1, "l", "1.1.1.1", "idle"), 9*time.Hour)), false, ""},
+		},
+		"role-limit-low": {
+			{"15 for 16", one, edit(snap(both(1)...), limitsOf(15, false)), true, "CONNECTION LIMIT 15; a may open 16"},
+			{"16 for 16", one, edit(snap(both(1)...), limitsOf(16, false)), false, ""},
+			{"unlimited", one, edit(snap(both(1)...), limitsOf(-1, false)), false, ""},
+			{"superusers are exempt", one, edit(snap(both(1)...), limitsOf(1, true)), false, ""},
+			{"two roles share it", one + "  # b too\n", edit(snap(both(1)...), limitsOf(12, false)), true, ""},
+			{"by the match, not seen yet", "roles: { a: { pool: 9, match: { user: app } } }", edit(snap(), limitsOf(8, false)), true, ""},
+		},
+		"database-limit-low": {
+			{"15 for 16", one, edit(snap(both(1)...), limitsOf(15, false)), true, "database app has CONNECTION LIMIT 15"},
+			{"16 for 16", one, edit(snap(both(1)...), limitsOf(16, false)), false, ""},
+		},
+		"app-is-superuser": {
+			{"declared", one, edit(snap(both(1)...), limitsOf(-1, true)), true, "logs in as superuser app (2 connections)"},
+			{"without a file", "", edit(snap(idle(1)), limitsOf(-1, true)), true, ""},
+			{"operators may", one, edit(snap(grp(1, "psql", "", "idle")), limitsOf(-1, true)), false, ""},
+			{"ordinary", one, edit(snap(both(1)...), limitsOf(-1, false)), false, ""},
+		},
+		"running-over-cpus": {
+			{"9 on 4", one, snap(grp(9, "a", "", "active")), true, "9 statements run on 4 CPUs; 9 of them are a"},
+			{"8 on 4", one, snap(grp(8, "a", "", "active")), false, ""},
+			{"waiting", one, snap(grp(9, "a", "", "active/lock")), false, ""},
+			{"CPUs unknown", one, edit(snap(grp(90, "a", "", "active")), func(s *probes.Snapshot) { s.Server.CPUs = 0 }), false, ""},
+		},
+		"file-differs": {
+			{"80, file 100", "server: { max_connections: 100 }", edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 80 }), true, "max_connections is 80, the file says 100"},
+			{"same", "server: { max_connections: 100, superuser_reserved: 3, version: 16, cpus: 4 }", snap(), false, ""},
+			{"not said", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 80 }), false, ""},
+			{"version", "server: { version: 15 }", snap(), true, "version is 16, the file says 15"},
+		},
+		"no-operator-reserve": {
+			{"16 without", one, snap(), true, "only a superuser gets in"},
+			{"16 with", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.Reserved = 2 }), false, ""},
+			{"15 cannot", one, edit(snap(), func(s *probes.Snapshot) { s.Server.VersionNum = 150018 }), false, ""},
+			{"none at all", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.SuperuserReserved = 0 }), true, "nobody gets in"},
+		},
+		"no-free-walsender": {
+			{"10 of 10", one, snap(probes.Group{Kind: "walsender", N: 10}), true, "all 10 walsender slots are taken"},
+			{"9 of 10", one, snap(probes.Group{Kind: "walsender", N: 9}), false, ""},
+			{"hidden by masking", one, edit(snap(probes.Group{Kind: probes.KindMaskedSystem, N: 1}), func(s *probes.Snapshot) { s.Limits.MaxWalSenders = 0 }), false, ""},
+		},
+		"steady-over-usable": {
+			{"live server is smaller", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 15 }), true, "may open 16 connections; 12 slots"},
+			{"fits", one, snap(), false, ""},
+		},
+		"peak-over-usable": {
+			{"jobs", one + "  \n", snap(), false, ""},
+			{"jobs on top", "match: \"{role}\"\nroles: { a: { pool: 60 }, j: { pool: 40, runs: job } }", snap(), true, "60 always, 40 by jobs"},
+		},
+		"peak-low": {
+			{"2 left", "roles: { a: { pool: 95 } }", snap(), true, "2 slots are left of 97"},
+			{"3 left", "roles: { a: { pool: 94 } }", snap(), false, ""},
+		},
+		"pooler-clients-over": {
+			{"180 > 100", "poolers: { p: { pools: { d@u: {} } } }\nroles: { w: { pool: 180, via: p } }", snap(), true, "180 clients > 100"},
+			{"100", "poolers: { p: { pools: { d@u: {} } } }\nroles: { w: { pool: 100, via: p } }", snap(), false, ""},
+		},
+		"pooler-server-over": {
+			{"98 > 97", "poolers: { p: { pools: { d@u: { size: 98 } } } }", snap(), true, "may open 98 server connections"},
+			{"97", "poolers: { p: { pools: { d@u: { size: 97 } } } }", snap(), false, ""},
+		},
+		"needs-session-state": {
+			{"LISTEN", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 1, via: p, extra: { listen: 1 } } }", snap(), true, "LISTEN (listen)"},
+			{"no state", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 1, via: p } }", snap(), false, ""},
+		},
+		"contract-order": {
+			{"query before statement", "settings: { default: { statement_timeout: 30s, query_timeout: 20s } }", snap(), true, "the outer gives up first"},
+			{"in order", "settings: { default: { statement_timeout: 10s, query_timeout: 20s } }", snap(), false, ""},
+		},
+	}
+}
+
+func TestChecks(t *testing.T) {
+	cases := checkCases()
+	for _, rule := range Rules() {
+		if cases[rule.Name] == nil && rule.Name != "scenario-without-effect" {
+			t.Errorf("rule %s has no test", rule.Name)
+		}
+		for _, tt := range cases[rule.Name] {
+			t.Run(rule.Name+"/"+tt.name, func(t *testing.T) {
+				var f *File
+				if tt.file != "" {
+					f = mustParse(t, tt.file)
+				}
+				fs := Use(f, tt.s).Findings
+				i := slices.IndexFunc(fs, func(x probes.Finding) bool { return x.Rule == rule.Name })
+				if (i >= 0) != tt.fires {
+					t.Fatalf("fires: %v, want %v; findings %+v", i >= 0, tt.fires, fs)
+				}
+				if i >= 0 && !strings.Contains(fs[i].Message, tt.message) {
+					t.Errorf("message %q, want …%s…", fs[i].Message, tt.message)
+				}
+				checkFindings(t, fs)
+			})
+		}
+	}
+}
+
+// checkFindings holds what is true of every finding.
+func checkFindings(t *testing.T, fs []probes.Finding) {
+	t.Helper()
+	rank := []probes.Severity{probes.Error, probes.Warn, probes.Info}
+	for i, f := range fs {
+		at := slices.IndexFunc(Rules(), func(r Rule) bool { return r.Name == f.Rule })
+		if at < 0 {
+			t.Fatalf("finding of no rule: %+v", f)
+		}
+		if slices.Index(rank, f.Severity) < slices.Index(rank, Rules()[at].Severity) {
+			t.Errorf("%s is %s, worse than its rule says", f.Rule, f.Severity)
+		}
+		if i > 0 && slices.Index(rank, f.Severity) < slices.Index(rank, fs[i-1].Severity) {
+			t.Errorf("%s after a lesser finding", f.Rule)
+		}
+		if f.Subject == "" || f.Message == "" || f.Action == "" || f.Evidence == nil || strings.Contains(f.Message+f.Action, "\n") {
+			t.Errorf("incomplete or of two lines: %+v", f)
+		}
+		if strings.Contains(f.Action, "max_connections") && !strings.Contains(f.Action, "restart") {
+			t.Errorf("%s raises max_connections without its price: %s", f.Rule, f.Action)
+		}
+	}
+}
+
+// TestRelief: holders come before locks, locks before sizes; a larger pool is
+// never the advice.
+func TestRelief(t *testing.T) {
+	full := grp(90, "x", "", "idle")
+	for _, tt := range []struct {
+		name   string
+		groups []probes.Group
+		want   string
+	}{
+		{"holders", []probes.Group{full, aged(grp(3, "a", "", "idle in transaction"), -1, 41), grp(5, "a", "", "active/lock")}, "holders first: a has 3 idle in transaction, the longest for 41 s"},
+		{"locks", []probes.Group{full, grp(7, "a", "", "active/lock")}, "locks first: 7 sessions wait"},
+		{"over", []probes.Group{full, grp(20, "a", "", "idle")}, "bring a back to its budget: it has 4 more"},
+		{"sizes", []probes.Group{full, grp(7, "a", "", "idle")}, "needs a restart and memory"},
+	} {
+		fs := Use(mustParse(t, one), snap(tt.groups...)).Findings
+		i := slices.IndexFunc(fs, func(f probes.Finding) bool { return f.Subject == "server" })
+		if i < 0 || !strings.Contains(fs[i].Action, tt.want) {
+			t.Errorf("%s: %+v, want …%s…", tt.name, fs, tt.want)
+		}
+	}
+}
+
+// TestLikelyCause: what PostgreSQL would apply, the most specific first.
+func TestLikelyCause(t *testing.T) {
+	file := one + "settings: { default: { statement_timeout: 10s } }"
+	for _, tt := range []struct {
+		name     string
+		server   string
+		settings []probes.RoleSetting
+		want     string
+	}{
+		{"nothing sets it", "0", nil, "neither role app nor its database sets statement_timeout"},
+		{"the server does", "10s", nil, "the server's statement_timeout is 10s and the client overrides it"},
+		{"the database", "0", []probes.RoleSetting{{Database: "app", Name: "statement_timeout", Value: "1min"}}, "ALTER DATABASE app gives statement_timeout=1min"},
+		{"the role over it", "0", []probes.RoleSetting{{Role: "app", Name: "statement_timeout", Value: "2min"}, {Database: "app", Name: "statement_timeout", Value: "1min"}}, "ALTER ROLE app gives statement_timeout=2min"},
+		{"role in database", "0", []probes.RoleSetting{{Role: "app", Name: "statement_timeout", Value: "2min"}, {Role: "app", Database: "app", Name: "statement_timeout", Value: "3min"}}, "ALTER ROLE app IN DATABASE app gives statement_timeout=3min"},
+		{"all roles", "0", []probes.RoleSetting{{Name: "statement_timeout", Value: "4min"}, {Role: "x", Name: "statement_timeout", Value: "9"}}, "ALTER ROLE ALL gives statement_timeout=4min"},
+	} {
+		s := snap(aged(grp(1, "a", "", "active"), 90, 90))
+		s.Limits.Settings["statement_timeout"], s.Limits.RoleSettings = tt.server, tt.settings
+		fs := Use(mustParse(t, file), s).Findings
+		i := slices.IndexFunc(fs, func(f probes.Finding) bool { return f.Rule == "statement-over-contract" })
+		if i < 0 || !strings.Contains(fs[i].Action, tt.want) || fs[i].SinceS == nil || *fs[i].SinceS != 80 {
+			t.Errorf("%s: %+v, want …%s… since 80", tt.name, fs, tt.want)
+		}
+	}
+}
