@@ -64,7 +64,7 @@ func (j *judgement) customPlans(ctx context.Context, catalog Catalog) error {
 			return err
 		}
 		a := j.ask
-		a.args = args
+		a.args, a.mode = args, customPlan
 		p, err := j.explain(ctx, a)
 		if err != nil {
 			return nil // values that do not fit are no reason to withhold the generic verdict
@@ -131,11 +131,19 @@ func (j *judgement) valuesAt(ctx context.Context, catalog Catalog, at float64) (
 			return nil, err
 		}
 		if v == "" {
-			return nil, nil
+			if j.used(i + 1) {
+				return nil, nil
+			}
+			v = "NULL" // a number that the text skips
 		}
 		args[i] = v
 	}
 	return args, nil
+}
+
+// used reports whether the text holds $n.
+func (j *judgement) used(n int) bool {
+	return slices.ContainsFunc(j.norm.Params, func(p sqltext.Placeholder) bool { return p.N == n })
 }
 
 // params is the number of parameters: the highest in the text.
@@ -144,7 +152,7 @@ func (j *judgement) params() int {
 	for _, p := range j.norm.Params {
 		n = max(n, p.N)
 	}
-	return n
+	return max(n, len(j.ask.types))
 }
 
 // valueOf picks a value for one parameter from where it is used: a cursor's from
@@ -168,7 +176,7 @@ func (j *judgement) valueOf(ctx context.Context, catalog Catalog, n int, at floa
 			return "", err
 		}
 		switch {
-		case isCursor || u.node != j.page.scan.Node && s.share(at) != "" && u.op == "=" && s.common == s.share(0.5):
+		case isCursor, u.op == "=" && u.node != j.page.scan.Node && u.node.Relation == j.page.scan.Node.Relation: // or it looks the cursor's row up
 			return s.share(at), nil
 		case u.op == "any" && s.common != "":
 			return arrayLiteral(s.common), nil

@@ -1,6 +1,137 @@
 package explain
 
-import "context"
+import (
+	"context"
+	"errors"
+	"strings"
 
-func (j *judgement) smells() []Finding { return nil }
-func (j *judgement) fix(ctx context.Context, catalog Catalog) error { return nil }
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// option is a candidate that the planner has looked at.
+type option struct {
+	Candidate
+	rendered Rendered
+	ask      ask
+	plan     Plan
+	scans    []*Scan
+	page     pageOf
+	proof    proof
+	steps    []Step
+	checked  int // cursors at which the rows were compared and equal
+}
+
+// fix finds a better way to get the page, if its scan starts too early or reads
+// too much: a rewrite first, an index where a rewrite is not enough. Every
+// rewrite is explained again; one that is not better is not offered.
+func (j *judgement) fix(ctx context.Context, catalog Catalog) error {
+	if j.page.scan == nil || j.out.Verdict.rank() < ReadsAllAfterCursor.rank() {
+		return nil
+	}
+	var best *option
+	if j.query != nil && j.cursor != nil {
+		for _, c := range Fixes(j.query, j.cursor, j.facts) {
+			o, why := j.try(ctx, catalog, c)
+			if why != "" {
+				j.out.Tried = append(j.out.Tried, Rejected{Kind: string(c.Kind), SQL: c.Render(j.norm).SQL, Why: why})
+				continue
+			}
+			if best == nil || o.better(best) {
+				best = o
+			}
+		}
+	}
+	if best != nil {
+		best.proof = j.prove(ctx, best.Candidate)
+		j.measure(ctx, catalog, best)
+		j.offer(best)
+	}
+	if best == nil || best.page.verdict == ReadsAllAfterCursor {
+		return j.indexFix(ctx, catalog, best)
+	}
+	return nil
+}
+
+// try explains a candidate and says why it is not to be offered, "" if it is.
+func (j *judgement) try(ctx context.Context, catalog Catalog, c Candidate) (*option, string) {
+	o := &option{Candidate: c, rendered: c.Render(j.norm)}
+	x, err := explainable(c.SQL)
+	if err != nil {
+		return nil, err.Error()
+	}
+	o.ask = j.ask
+	o.ask.sql = x.SQL
+	o.plan, o.ask, err = j.typed(ctx, o.ask)
+	if err != nil {
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) {
+			return nil, "the server does not take it: " + pg.Message
+		}
+		return nil, err.Error()
+	}
+	if empty(o.plan) {
+		return nil, "its plan returns nothing"
+	}
+	if _, err := j.loadFor(ctx, o.plan.Tree); err != nil {
+		return nil, err.Error()
+	}
+	o.scans = Scans(o.plan.Tree, catalog, j.known)
+	o.page = pageVerdict(o.scans, j.cursor, j.pageRows())
+	if o.page.verdict.rank() >= j.page.verdict.rank() {
+		why := "its plan is no better"
+		if o.page.scan != nil {
+			why += ": " + o.page.scan.Why
+		}
+		return nil, why
+	}
+	return o, ""
+}
+
+// better prefers the better verdict, then what assumes less, then what keeps the
+// order of an index, then what was preferred before.
+func (o *option) better(than *option) bool {
+	if a, b := o.page.verdict.rank(), than.page.verdict.rank(); a != b {
+		return a < b
+	}
+	if a, b := len(o.Assumes) > 0, len(than.Assumes) > 0; a != b {
+		return !a
+	}
+	a, b := o.page.scan, than.page.scan
+	return a != nil && b != nil && a.Ordered && !b.Ordered
+}
+
+// offer puts the chosen rewrite into the result.
+func (j *judgement) offer(o *option) {
+	f := &Fix{
+		SQL: o.rendered.SQL, Kind: string(o.Kind), Equivalent: o.proof.level,
+		Before: j.out.Plans[0], After: caseOf("generic", o.plan, o.scans),
+		Why: whyOf(o.Candidate), Proof: o.proof.lines, Steps: o.steps,
+		Bind: o.rendered.Bind, First: o.rendered.First, When: o.When, Assumes: o.Assumes,
+		Changed: [2]int{o.rendered.NewStart, o.rendered.NewEnd},
+	}
+	if o.checked > 0 && f.Equivalent == NotProved {
+		f.Equivalent = Checked
+	}
+	j.out.Fix = f
+}
+
+// whyOf says in one sentence what a rewrite does.
+func whyOf(c Candidate) string {
+	switch c.Kind {
+	case RowComparison:
+		return "one row comparison says the same, and the planner can start the scan at it: " + c.Row
+	case AddBound:
+		return "the condition implies " + c.Bound + "; said so, the planner can start the scan there"
+	case BoundAndRow:
+		return "the bound prunes partitions, the row comparison starts the scan: " + strings.TrimSpace(c.Bound+" AND "+c.Row)
+	case UnionAll:
+		return "rows with a NULL key get a query of their own, so that both can start at the right row"
+	case RowSubselect:
+		return "the cursor's row is looked up first, so that the scan can start at it"
+	case TwoStatements:
+		return "the first page and the next pages are two statements, each with a plan of its own"
+	case GuardedBound:
+		return "the bound is infinite where there is no cursor: " + c.Bound
+	}
+	return ""
+}

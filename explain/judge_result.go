@@ -71,6 +71,16 @@ type Fix struct {
 	Why   string   `json:"why"`   // one sentence: what it changes
 	Proof []string `json:"proof"` // line by line: what was shown, and how
 	Steps []Step   `json:"measured,omitempty"`
+
+	// Bind lists, for ? and %s, which of the old values to bind, in order, from 1.
+	Bind []int `json:"bind,omitempty"`
+	// First is the statement for the first page, chosen by When; SQL is that for
+	// the next ones.
+	First   string   `json:"first,omitempty"`
+	When    string   `json:"when,omitempty"`
+	Assumes []string `json:"assumes,omitempty"` // what must be true besides the text
+	// Changed is the byte range of SQL that is new.
+	Changed [2]int `json:"-"`
 }
 
 // Step is one measurement of the statement before and after a fix.

@@ -5,29 +5,41 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // ask is one EXPLAIN of a prepared statement.
 type ask struct {
 	sql   string   // parameters as $n
 	types []string // of the parameters, "" where the server shall infer
-	// args are SQL literals for EXECUTE, one a parameter; nil asks for the generic plan.
+	// args are SQL literals for EXECUTE, one a parameter; nil stands for NULLs.
 	args    []string
+	mode    planMode
 	analyze bool
 	settings
 }
 
+// planMode says which plan of a prepared statement is meant.
+type planMode int8
+
+const (
+	genericPlan planMode = iota
+	customPlan           // for args
+)
+
 // Plan is one plan with the JSON it came from.
 type Plan struct {
 	*plan.Tree
-	Raw json.RawMessage
+	Raw   json.RawMessage
+	types []string // of the parameters
 }
 
-// explain returns the plan of one statement: the generic one without args, the
-// custom one with them, measured with analyze.
+// explain returns the plan of one statement, generic or custom, measured with
+// analyze.
 //
 // The generic plan is that of PREPARE with plan_cache_mode = force_generic_plan
 // and EXPLAIN EXECUTE on every major version. EXPLAIN (GENERIC_PLAN), which 16
@@ -40,9 +52,9 @@ type Plan struct {
 // generic one, and NULL prunes them all; such a plan is asked for again without
 // pruning.
 func (r *Runner) explain(ctx context.Context, a ask) (Plan, error) {
-	a.generic = a.args == nil
+	a.generic = a.mode == genericPlan
 	p, err := r.explainOnce(ctx, a)
-	if err == nil && a.generic && !a.keepParts && prunedAway(p) {
+	if err == nil && a.args == nil && !a.keepParts && prunedAway(p) {
 		a.keepParts = true
 		return r.explainOnce(ctx, a)
 	}
@@ -53,13 +65,17 @@ func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {
 	var out Plan
 	err := r.confined(ctx, a.settings, func(ctx context.Context) error {
 		return r.prepared(ctx, a.sql, a.types, func(ctx context.Context, name string) (err error) {
-			args := a.args
+			args, types := a.args, a.types
 			if args == nil {
-				if args, err = r.nulls(ctx, name); err != nil {
-					return err
+				if !complete(types, a.sql) {
+					if types, err = r.parameterTypes(ctx, name); err != nil {
+						return err
+					}
 				}
+				args = slices.Repeat([]string{"NULL"}, len(types))
 			}
 			out, err = r.execute(ctx, name, args, a.analyze)
+			out.types = types
 			return err
 		})
 	})
@@ -90,17 +106,17 @@ func (r *Runner) execute(ctx context.Context, name string, args []string, analyz
 	return Plan{Tree: tree, Raw: rows[0][0]}, nil
 }
 
-// nulls returns a NULL for each parameter of a prepared statement.
-func (r *Runner) nulls(ctx context.Context, name string) ([]string, error) {
-	types, err := r.parameterTypes(ctx, name)
-	if err != nil {
-		return nil, err
+// complete reports that every parameter of the statement has a type.
+func complete(types []string, sql string) bool {
+	if slices.Contains(types, "") {
+		return false
 	}
-	args := make([]string, len(types))
-	for i := range args {
-		args[i] = "NULL"
+	for _, n := range sqltext.Bindings(sql) {
+		if n > len(types) {
+			return false
+		}
 	}
-	return args, nil
+	return true
 }
 
 // parameterTypes returns the SQL names of the parameter types of a prepared

@@ -31,6 +31,7 @@ func (r *Runner) attempt(ctx context.Context, a ask, left *int) (Plan, ask, erro
 	*left--
 	p, err := r.explain(ctx, a)
 	if err == nil {
+		a.types = p.types
 		return p, a, nil
 	}
 	var pg *pgconn.PgError

@@ -126,7 +126,7 @@ type spread struct {
 
 // shares of the ordered values that are read for every column: the ends, the
 // cursors of custom plans, and those that measure the slope.
-func shares() []float64 { return []float64{0, 0.001, 0.002, 0.02, 0.5, 0.98, 1} }
+func shares() []float64 { return []float64{0, 0.001, 0.002, 0.02, 0.5, 0.98, 0.998, 0.999, 1} }
 
 // spreadOf reads the values of a column from the statistics. Without statistics,
 // or without SELECT on the table, all are "".

@@ -1,0 +1,199 @@
+package explain
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed" // the query
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+//go:embed sql/volatile.sql
+var volatileSQL string
+
+// measure executes the statement and its fix, read-only and with timeouts, if
+// that was asked for. The old statement runs with a cursor at 0.1 % and 0.2 % of
+// the rows only: if what it throws away doubles, it grows with the cursor, and
+// the middle need not be waited for. The new one runs at 0.1 % and at 50 %. Then
+// the rows of both are compared at several cursors. What is not measured, and
+// why, becomes a line of the proof.
+func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) {
+	if !j.opts.Analyze {
+		return
+	}
+	if why := j.mayExecute(ctx, o); why != "" {
+		o.proof.lines = append(o.proof.lines, "not executed: "+why)
+		return
+	}
+	for _, s := range []struct {
+		at    float64
+		fixed bool
+	}{{0.001, false}, {0.002, false}, {0.001, true}, {0.5, true}} {
+		step, err := j.step(ctx, catalog, o, s.at, s.fixed)
+		if err != nil {
+			o.proof.lines = append(o.proof.lines, fmt.Sprintf("not measured at %g %%: %v", 100*s.at, err))
+			return
+		}
+		o.steps = append(o.steps, step)
+	}
+	o.proof.lines = append(o.proof.lines, slope(o.steps))
+	j.compare(ctx, catalog, o)
+}
+
+// slope says what the steps show.
+func slope(s []Step) string {
+	a, b, early, late := s[0], s[1], s[2], s[3]
+	if a.RowsRemoved != nil && b.RowsRemoved != nil && *a.RowsRemoved > 50 && *b.RowsRemoved > 1.5**a.RowsRemoved {
+		return fmt.Sprintf("before: %.0f rows thrown away with the cursor at 0.1 %%, %.0f at 0.2 %%, so about %.0f in the middle; "+
+			"after: %.0f blocks at 0.1 %%, %.0f in the middle", *a.RowsRemoved, *b.RowsRemoved, *a.RowsRemoved*500, early.Blocks, late.Blocks)
+	}
+	return fmt.Sprintf("before: %.0f and %.0f blocks with the cursor at 0.1 %% and 0.2 %%; after: %.0f at 0.1 %%, %.0f in the middle",
+		a.Blocks, b.Blocks, early.Blocks, late.Blocks)
+}
+
+// step measures one execution of the generic plan.
+func (j *judgement) step(ctx context.Context, catalog Catalog, o *option, at float64, fixed bool) (Step, error) {
+	args, err := j.cursorAt(ctx, catalog, at)
+	if err != nil {
+		return Step{}, err
+	}
+	a := j.ask
+	if fixed {
+		a = o.ask
+	}
+	a.args, a.analyze = args, true
+	p, err := j.explain(ctx, a)
+	if err != nil {
+		return Step{}, err
+	}
+	c := caseOf("", p, nil)
+	s := Step{At: at, Fixed: fixed, RowsRemoved: c.RowsRemoved}
+	if c.SharedBlocks != nil {
+		s.Blocks = *c.SharedBlocks
+	}
+	if c.MS != nil {
+		s.MS = *c.MS
+	}
+	return s, nil
+}
+
+// cursors at which rows are compared.
+func compareAt() []float64 { return []float64{0.001, 0.02, 0.5, 0.98, 0.998} }
+
+// compare runs the statement and its fix at several cursors and compares the
+// rows, in order. A cursor at which the old statement takes too long is skipped.
+func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) {
+	skipped := 0
+	for _, at := range compareAt() {
+		args, err := j.cursorAt(ctx, catalog, at)
+		if err != nil {
+			o.proof.lines = append(o.proof.lines, "rows not compared: "+err.Error())
+			return
+		}
+		before, n, err := j.rows(ctx, j.ask, args)
+		if err != nil {
+			skipped++
+			continue
+		}
+		after, m, err := j.rows(ctx, o.ask, args)
+		if err != nil {
+			skipped++
+			continue
+		}
+		if before != after {
+			o.checked, o.proof.level = 0, NotProved
+			o.proof.lines = append(o.proof.lines, fmt.Sprintf("the rows DIFFER with the cursor at %g %%: %d before, %d after", 100*at, n, m))
+			return
+		}
+		o.checked++
+	}
+	line := fmt.Sprintf("the same rows in the same order at %d cursors", o.checked)
+	if skipped > 0 {
+		line += fmt.Sprintf("; %d skipped, for the statement took too long there", skipped)
+	}
+	o.proof.lines = append(o.proof.lines, line)
+}
+
+// rows executes a statement and returns a hash of its rows and their number.
+func (j *judgement) rows(ctx context.Context, a ask, args []string) (hash [sha256.Size]byte, n int, err error) {
+	err = j.confined(ctx, a.settings, func(ctx context.Context) error {
+		return j.prepared(ctx, a.sql, a.types, func(ctx context.Context, name string) error {
+			call := "EXECUTE " + name
+			if len(args) > 0 {
+				call += "(" + strings.Join(args, ", ") + ")"
+			}
+			h := sha256.New()
+			rr := j.conn.PgConn().ExecParams(ctx, call, nil, nil, nil, nil)
+			for rr.NextRow() {
+				n++
+				for _, v := range rr.Values() {
+					fmt.Fprintf(h, "%d:%t:", len(v), v == nil)
+					_, _ = h.Write(v)
+				}
+			}
+			_, err := rr.Close()
+			h.Sum(hash[:0])
+			return err
+		})
+	})
+	return hash, n, err
+}
+
+// mayExecute says why the statement or its fix must not be executed, "" if it may.
+func (j *judgement) mayExecute(ctx context.Context, o *option) string {
+	names := map[string]bool{}
+	for _, p := range []Plan{j.plan, o.plan} {
+		why := ""
+		p.Root.Walk(func(n *plan.Node) bool {
+			if n.Type == "ModifyTable" || n.Type == "LockRows" {
+				why = "it writes or locks rows"
+			}
+			for _, text := range append(slices.Clone(n.Output), n.Filter, n.IndexCond, n.JoinFilter, n.OneTimeFilter, n.FunctionCall, n.HashCond, n.MergeCond) {
+				calls(text, names)
+			}
+			return true
+		})
+		if why != "" {
+			return why
+		}
+	}
+	calls(j.ask.sql, names)
+	list := make([]string, 0, len(names))
+	for n := range names {
+		list = append(list, n)
+	}
+	var volatile []string
+	err := j.confined(ctx, settings{}, func(ctx context.Context) error {
+		rows, _ := j.conn.Query(ctx, volatileSQL, pgx.QueryExecModeExec, list)
+		var err error
+		volatile, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	if err != nil {
+		return "its functions could not be looked up: " + err.Error()
+	}
+	if len(volatile) > 0 {
+		return "it may call the volatile function " + volatile[0]
+	}
+	return ""
+}
+
+// calls adds the names that stand before a parenthesis.
+func calls(text string, names map[string]bool) {
+	tokens := sqltext.Lex(text)
+	for i := 0; i+1 < len(tokens); i++ {
+		if (tokens[i].Kind == sqltext.Word || tokens[i].Kind == sqltext.Quoted) && tokens[i+1].IsPunct(text, "(") {
+			name := tokens[i].Text(text)
+			if tokens[i].Kind == sqltext.Word {
+				name = strings.ToLower(name)
+			}
+			names[strings.ReplaceAll(strings.Trim(name, `"`), `""`, `"`)] = true
+		}
+	}
+}
