@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ const startTimeout = 60 * time.Second
 
 // Start starts a server, fetching one at need, and plays on it until Stop or the
 // end of ctx. It returns when the incident is on: some sessions wait for locks.
-// Its error may be a *pgserver.MissingError, with a hint, or wrap
+// Without a server to be had its error says how to get one; on Windows it wraps
 // errors.ErrUnsupported.
 func Start(ctx context.Context, o Options) (*Incident, error) {
 	progress := o.Progress
@@ -53,6 +54,9 @@ func Start(ctx context.Context, o Options) (*Incident, error) {
 		progress = io.Discard
 	}
 	install, err := pgserver.FindLogged(ctx, progress, o.Majors...)
+	if missing := (*pgserver.MissingError)(nil); errors.As(err, &missing) {
+		return nil, fmt.Errorf("%w; %s", err, missing.Hint) // one line, with the cure
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,6 @@ func startServer(ctx context.Context, install pgserver.Install) (s *pgserver.Ser
 		"track_io_timing":          "on",
 		"log_min_messages":         "fatal", // an endless play's cancelled statements would fill the disk
 		"log_checkpoints":          "off",
-"wal_level": "replica", "max_wal_senders": "2",
 	}}
 	s, err = pgserver.Start(ctx, install, o)
 	if err == nil || !strings.Contains(err.Error(), "pg_stat_statements") {

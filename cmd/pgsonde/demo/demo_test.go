@@ -286,3 +286,14 @@ func TestNothingLeft(t *testing.T) {
 		})
 	}
 }
+
+// Without a server and npm the demo says in one line what to do.
+func TestNoServer(t *testing.T) {
+	for _, env := range []string{"PATH", "PGSONDE_PG_BIN", "PGSONDE_CACHE_DIR"} {
+		t.Setenv(env, t.TempDir())
+	}
+	_, err := Start(t.Context(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "install postgresql") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one line that says how to install a server", err)
+	}
+}

@@ -1,0 +1,51 @@
+//go:build unix
+
+package demo
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
+)
+
+// The demo's own budget, held against the play, finds what the play is made to
+// show.
+func TestBudget(t *testing.T) {
+	in := start(t, Options{Majors: []int{pgtest.Any(t).Major}})
+	file, err := budget.Load(in.BudgetFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := probes.Open(t.Context(), probes.Options{DSN: in.DSN})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	want := []string{"pod-full", "overflow-in-use", "unmatched-sessions", "role-undeclared", "role-off-seen"}
+	var found []string
+	for deadline := time.Now().Add(8 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		snap, err := s.Tick(t.Context(), probes.Want{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := budget.Use(file, snap)
+		found = nil
+		for _, f := range use.Findings {
+			found = append(found, f.Rule)
+		}
+		if !slices.ContainsFunc(want, func(rule string) bool { return !slices.Contains(found, rule) }) {
+			if use.Plan.Verdict != "ok" {
+				t.Errorf("the budget by itself: got verdict %s, want ok", use.Plan.Verdict)
+			}
+			if use.Used >= use.Usable {
+				t.Errorf("got %d of %d slots used, want some left", use.Used, use.Usable)
+			}
+			return
+		}
+	}
+	t.Errorf("got findings %v, want %v among them", found, want)
+}
