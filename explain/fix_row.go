@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -89,6 +90,8 @@ func rowText(x *lexicographic) string {
 // each with an AND beside it. Comments inside what goes are kept.
 func (w *rewriter) replace(units []unit, text string) []sqltext.Edit {
 	var edits []sqltext.Edit
+	units = slices.Clone(units)
+	slices.SortFunc(units, func(a, b unit) int { return a.whole.Start - b.whole.Start })
 	for i, u := range units {
 		s, e := u.whole.Start, u.whole.End
 		kept := comments(w.q.SQL[s:e])

@@ -1,0 +1,180 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// order reports a cursor that is not "after the last row" in the page's order.
+func (s *smeller) order(c *Cursor) {
+	if s.precedence(c) {
+		return
+	}
+	if c.Mixed() {
+		s.report("mixed-directions", c.Page.OrderStart, c.Page.OrderEnd, "swap key and value in the pairs that go the other way: (a, $2) > ($1, b)", "the sort keys go different ways")
+	}
+	d, known := c.disagreement()
+	if !known || d == nil {
+		if !s.strict(c) {
+			s.wholeOrder(c)
+		}
+		return
+	}
+	example := c.describe(d)
+	switch {
+	case isRow(c.Term.Expr) && c.Mixed() && !c.Swapped:
+		s.report("row-direction-mismatch", c.Start, c.End, "swap key and value in the pairs that go the other way", "the row comparison goes one way, the sort two: %s", example)
+	case c.Form == FormAnd:
+		s.report("independent-keys", c.Start, c.End, "compare rows: (a, b) > ($1, $2)", "each key is compared by itself: %s", example)
+	case d.lost && s.strict(c):
+	default:
+		s.report("cursor-against-order", c.Start, c.End, "compare rows in the order of the sort keys", "the condition and the sort disagree: %s", example)
+	}
+}
+
+// describe says what row the condition and the order disagree about.
+func (c *Cursor) describe(d *difference) string {
+	keys := c.compared()
+	parts := make([]string, 0, len(keys))
+	for i, k := range d.standings {
+		op := map[int8]string{-1: "<", 0: "=", 1: ">"}[k.cmp]
+		parts = append(parts, keys[i].Text+" "+op+" "+keys[i].Values[0].Text())
+	}
+	what := "is kept though it comes before the cursor"
+	if d.lost {
+		what = "comes after the cursor and is left out"
+	}
+	return "a row with " + strings.Join(parts, " and ") + " " + what
+}
+
+// strict reports a plain bound with > or < on the leading key next to a cursor
+// that has a branch for ties.
+func (s *smeller) strict(c *Cursor) bool {
+	if c.Form == FormSingle || c.Form == FormRow || c.Form == FormBoundedRow {
+		return false
+	}
+	key := c.Keys[0].Key
+	for _, t := range c.terms {
+		if t.Expr == c.Term.Expr || !t.direct(key, c.Side) || isRow(t.Expr) || t.Expr.Kind != sqltext.Compare {
+			continue
+		}
+		b, _ := t.Implied(key, c.Side)
+		if len(b.Values) == 1 && b.Values[0].Strict && covers(b, c.Bound) {
+			s.about("strict-bound", t.Whole, "write >= or <=: the condition beside it decides about the ties", "%s cuts off the rows that tie with the cursor on %s", oneLine(t.Whole.Text()), c.Keys[0].Text)
+			return true
+		}
+	}
+	return false
+}
+
+// wholeOrder looks at a cursor that is right as far as it goes: does it compare
+// enough keys to tell every row from the last one?
+func (s *smeller) wholeOrder(c *Cursor) {
+	compared := c.compared()
+	last := c.Bound.Values
+	if c.Form != FormSingle || len(last) != 1 || !last[0].Strict || c.Page.DistinctOn || c.Page.Distinct {
+		return
+	}
+	unique, known := s.unique(c.Block, c.Sort[:len(c.Sort)-len(c.Keys)+len(compared)])
+	if unique {
+		return
+	}
+	name := c.Keys[0].Text
+	s.report("unique-key-needed", c.Start, c.End, "add a unique key to sort and cursor: (a, id) > ($1, $2)", "rows that share the %s of the last row are lost, or come late and are never seen", name)
+	if !known {
+		s.soften(Info)
+	}
+}
+
+// tiebreaker reports a page whose sort keys are known not to be unique.
+func (s *smeller) tiebreaker(b *sqltext.Block, keys []SortKey) {
+	if len(keys) == 0 || b.Distinct || b.GroupBy || len(keys) < len(b.OrderBy) {
+		return
+	}
+	unique, known := s.unique(b, keys)
+	if unique || !known {
+		return
+	}
+	s.report("missing-tiebreaker", b.OrderStart, b.OrderEnd, "add a unique column as the last sort key", "no unique key is among the sort keys")
+}
+
+// unique: is some unique index made of columns that the keys, or equalities of
+// the WHERE, fix? Known is false if the tables are not known.
+func (s *smeller) unique(b *sqltext.Block, keys []SortKey) (unique, known bool) {
+	if len(b.From) != 1 || len(b.From[0].Columns) > 0 {
+		return false, false
+	}
+	t := s.facts.table(b.From[0])
+	if t == nil || t.Kind == "v" {
+		return false, false
+	}
+	var columns []string
+	for _, k := range keys {
+		if k.Key.Expr.Kind == sqltext.Column {
+			columns = append(columns, k.Key.Expr.Name)
+		}
+	}
+	for _, term := range Conjuncts(b.Where) {
+		if col := fixedColumn(term); col != nil {
+			columns = append(columns, col.Name)
+		}
+	}
+	return t.UniqueWithin(columns), true
+}
+
+// fixedColumn returns the column that an equality with a value holds fast.
+func fixedColumn(t Term) *sqltext.Expr {
+	if t.Not || t.Expr.Kind != sqltext.Compare || t.Expr.Cmp != "=" {
+		return nil
+	}
+	for i, a := range t.Expr.Args {
+		if a.Kind == sqltext.Column && !t.Expr.Args[1-i].HasColumn() {
+			return a
+		}
+	}
+	return nil
+}
+
+// precedence reports a filter that an OR without parentheses keeps out of some
+// branches: p = $1 AND a > $2 OR a = $2 AND b > $3.
+func (s *smeller) precedence(c *Cursor) bool {
+	e := c.Term.Whole
+	if e.Kind != sqltext.Or || e.Parens || e != c.Block.Where || c.Term.Not {
+		return false
+	}
+	comp := &compiler{keys: c.compared(), merged: true}
+	if len(comp.keys) == 0 || len(comp.keys) > maxKeys {
+		return false
+	}
+	reduced := &formula{kind: sqltext.Or}
+	var filter *sqltext.Expr
+	with := 0
+	for _, branch := range e.Args {
+		part := &formula{kind: sqltext.And}
+		others := 0
+		for _, t := range Conjuncts(branch) {
+			if f := comp.compile(t.Whole); f != nil {
+				part.args = append(part.args, f)
+				continue
+			}
+			others++
+			filter = t.Whole
+		}
+		if others > 0 {
+			with++
+		}
+		if len(part.args) == 0 { // a branch of its own, no part of a cursor
+			return false
+		}
+		reduced.args = append(reduced.args, part)
+	}
+	if with == 0 || with == len(e.Args) {
+		return false
+	}
+	if _, ok := same([]unit{{e, reduced}}, comp, false); !ok {
+		return false
+	}
+	s.about("precedence-bug", e, "put the branches of the cursor in parentheses: "+oneLine(filter.Text())+" AND (… OR …)", "%s holds in %d of %d branches: rows without it are on the page", oneLine(filter.Text()), with, len(e.Args))
+	return true
+}
