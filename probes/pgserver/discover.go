@@ -181,7 +181,7 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("no PostgreSQL %d server on this machine, and fetching one: %v", e.Major, e.Err)
+	return fmt.Sprintf("no PostgreSQL server of major %d on this machine; %v", e.Major, e.Err)
 }
 
 func (e *MissingError) Unwrap() error { return e.Err }
@@ -191,7 +191,7 @@ func installHint(goos string, major int) string {
 	if goos == "darwin" {
 		install = fmt.Sprintf("brew install postgresql@%d", major)
 	}
-	return fmt.Sprintf("install a server (%s), or npm, which can fetch one, or name a bin folder in PGSONDE_PG_BIN", install)
+	return fmt.Sprintf("install a server (%s), or npm, which fetches one, or name its bin folder in PGSONDE_PG_BIN", install)
 }
 
 // errNoNPM is the reason why nothing can be fetched on most machines.

@@ -93,6 +93,10 @@ func makeOpenDir(dir string, acct account) error {
 // caller holds the major's lock, so what an earlier killed fetch left is ours to
 // remove.
 func fetchInto(ctx context.Context, dir, dst, platform string, p pin, progress io.Writer) error {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return errNoNPM
+	}
 	stale, err := filepath.Glob(filepath.Join(dir, "tmp-"+p.version+"-*"))
 	if err != nil {
 		return err
@@ -109,7 +113,7 @@ func fetchInto(ctx context.Context, dir, dst, platform string, p pin, progress i
 	defer os.RemoveAll(tmp)
 
 	fmt.Fprintf(progress, "fetching %s with npm (once, 20-60 MB)\n", p.spec(platform))
-	archive, err := npmPack(ctx, tmp, p.spec(platform))
+	archive, err := npmPack(ctx, npm, tmp, p.spec(platform))
 	if err != nil {
 		return err
 	}
@@ -130,12 +134,9 @@ func fetchInto(ctx context.Context, dir, dst, platform string, p pin, progress i
 	return os.Rename(pkg, dst)
 }
 
-// npmPack downloads the package's archive into dir and answers with its path.
-func npmPack(ctx context.Context, dir, spec string) (string, error) {
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		return "", errNoNPM
-	}
+// npmPack has npm download the package's archive into dir and answers with its
+// path.
+func npmPack(ctx context.Context, npm, dir, spec string) (string, error) {
 	cmd := exec.CommandContext(ctx, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", dir, spec)
 	cmd.Dir = dir // no project's .npmrc but the user's
 	cmd.WaitDelay = 2 * time.Second
