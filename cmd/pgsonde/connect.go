@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
@@ -49,6 +50,16 @@ func (a *app) open(t target) (*probes.Sampler, error) {
 		return nil, withHint(err)
 	}
 	return s, nil
+}
+
+// openWithBudget loads the budget, if there is one, and connects.
+func (a *app) openWithBudget(t target) (*budget.File, *probes.Sampler, error) {
+	file, _, err := a.findBudget()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := a.open(t)
+	return file, s, err
 }
 
 // withHint appends what a person can do about a connection error.

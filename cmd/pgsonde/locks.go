@@ -26,11 +26,7 @@ func (c *locksCmd) Run(a *app) error {
 	if c.MinWait < 0 {
 		return fmt.Errorf("--min-wait %s: a time is positive", c.MinWait)
 	}
-	file, _, err := a.findBudget()
-	if err != nil {
-		return err
-	}
-	s, err := a.open(c.target)
+	file, s, err := a.openWithBudget(c.target)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,7 @@ type rolesCmd struct {
 
 // Run prints the use of every role held against the budget.
 func (c *rolesCmd) Run(a *app) error {
-	file, _, err := a.findBudget()
-	if err != nil {
-		return err
-	}
-	s, err := a.open(c.target)
+	file, s, err := a.openWithBudget(c.target)
 	if err != nil {
 		return err
 	}

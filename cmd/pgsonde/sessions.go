@@ -23,11 +23,7 @@ func (c *sessionsCmd) Run(a *app) error {
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit %d: at least 1", c.Limit)
 	}
-	file, _, err := a.findBudget()
-	if err != nil {
-		return err
-	}
-	s, err := a.open(c.target)
+	file, s, err := a.openWithBudget(c.target)
 	if err != nil {
 		return err
 	}
