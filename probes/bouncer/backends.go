@@ -25,14 +25,40 @@ func newBackends(s *probes.Snapshot) *backends {
 		for i := range s.Locks.Procs {
 			b.sessions[s.Locks.Procs[i].PID] = &s.Locks.Procs[i]
 		}
-		for _, w := range s.Locks.Waits {
-			b.blockers[w.PID] = w.Blockers
-		}
+		b.blockers = blockers(s.Locks)
 	}
 	for i := range s.Sessions {
 		b.sessions[s.Sessions[i].PID] = &s.Sessions[i]
 	}
 	return b
+}
+
+// blockers is whom each waiter waits for: the server's own answer, and where it
+// was not asked, the holders of conflicting locks.
+func blockers(l *probes.Locks) map[int][]int {
+	out := make(map[int][]int, len(l.Waits))
+	for _, w := range l.Waits {
+		out[w.PID] = w.Blockers
+	}
+	held := map[probes.LockTag][]probes.LockRow{}
+	for _, r := range l.Rows {
+		if r.Granted {
+			held[r.Tag] = append(held[r.Tag], r)
+		}
+	}
+	for _, r := range l.Rows {
+		if _, asked := out[r.PID]; r.Granted || asked {
+			continue
+		}
+		var pids []int
+		for _, h := range held[r.Tag] {
+			if h.PID != r.PID && h.Mode.Bit()&r.Mode.Conflicts() != 0 {
+				pids = append(pids, h.PID)
+			}
+		}
+		out[r.PID] = pids
+	}
+	return out
 }
 
 func isUnix(addr string) bool { return strings.HasPrefix(addr, "unix") }

@@ -28,6 +28,7 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	v.ServerDatabase, v.ServerUser = serverNames(r, p.Database, p.User)
 	if n, ok := x.clients[key]; ok {
 		v.ClientsActive, v.ClientsIdle = n.linked, n.idle
+		v.MaxWaitS = max(v.MaxWaitS, n.maxWaitS)
 	}
 	if d := r.database(p.Database); d != nil {
 		v.Size, v.Reserve, v.Disabled = d.PoolSize, d.Reserve, d.Disabled
@@ -50,6 +51,9 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	}
 	v.Use, v.Roots = j.sumUse(x.pools[key])
 	v.Cause, v.Why = j.cause(r, &v)
+	if v.Servers() == 0 && !v.Paused && !v.Disabled {
+		v.Refused = j.server.refusal(v.ServerDatabase, v.ServerUser)
+	}
 	return v
 }
 
@@ -129,10 +133,16 @@ func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 	} else {
 		out += ", though PostgreSQL has free slots for " + quoted(v.ServerUser) + ": the login fails or the address is wrong"
 	}
-	if r.VersionNum != 0 && r.VersionNum < stateSince && v.Servers() == 0 {
+	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
 		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"
 	}
 	return out
+}
+
+// pauseHidden says that a PAUSE of the whole process would not be seen.
+func (j *judge) pauseHidden(i int) bool {
+	r := j.in.Instances[i].Reading
+	return r.State == nil && r.VersionNum < stateSince
 }
 
 // databaseLimit says that max_db_connections is reached, and by whom.

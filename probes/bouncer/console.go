@@ -40,10 +40,11 @@ type Console struct {
 	opts  Options
 	cfg   *pgconn.Config
 	asked bool
+	life  context.Context // until Close
+	end   context.CancelFunc
 	slot  chan struct{} // holds one token: who has it may use what follows
 	pg    *pgconn.PgConn
 	hello hello
-	done  atomic.Bool
 }
 
 // hello is what the console said of itself.
@@ -65,11 +66,14 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 		}
 	}
 	c := &Console{opts: o, cfg: cfg, slot: make(chan struct{}, 1)}
+	c.life, c.end = context.WithCancel(context.Background())
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if err := c.connect(ctx); err != nil {
+		c.end()
 		return nil, err
 	}
+	c.asked = true // from here on there may be a screen where a prompt has no place
 	c.slot <- struct{}{}
 	return c, nil
 }
@@ -77,16 +81,12 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 // Target is where the console is, without password.
 func (c *Console) Target() string { return target(c.cfg) }
 
-// Close ends the connection; a Read that is running ends at its time-out at the
-// latest.
+// Close ends the connection, also under a Read that is running.
 func (c *Console) Close() {
-	c.done.Store(true)
-	ctx, cancel := context.WithTimeout(context.Background(), c.opts.Timeout)
-	defer cancel()
-	if c.take(ctx) == nil {
-		c.drop()
-		c.give()
-	}
+	c.end()
+	<-c.slot
+	c.drop()
+	c.give()
 }
 
 func (c *Console) take(ctx context.Context) error {

@@ -17,6 +17,8 @@ const (
 	nearPercent = 90
 )
 
+const actionRefused = "free connections on the server or raise that limit; the pool asks for no more than it is allowed"
+
 func (j *judge) findings() {
 	j.away()
 	j.paused()
@@ -123,7 +125,17 @@ func wait(n int) string {
 func (j *judge) waiting(p *PoolView) {
 	rule := ruleNotFull
 	switch p.Cause {
-	case NoCause, Paused, Disabled, Opening:
+	case NoCause:
+		if p.Refused != "" {
+			j.add(probes.Finding{
+				Rule: ruleNotFull, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
+				Message: fmt.Sprintf("pool %s of %s has no server connection and cannot open one, its clients get an error at once: %s",
+					p.name(), j.at(p.Instance), p.Refused),
+				Action: actionRefused, Evidence: j.poolEvidence(p),
+			})
+		}
+		return
+	case Paused, Disabled, Opening:
 		return
 	case CancelsWaiting:
 		j.add(probes.Finding{
@@ -157,10 +169,13 @@ func (j *judge) action(p *PoolView) string {
 	case DatabaseLimit, UserLimit:
 		return "the pools share one limit: raise it, or make the others smaller (each user and database is a pool of its own)"
 	case ServerRefuses:
-		return "free connections on the server or raise that limit; the pool asks for no more than it is allowed"
+		return actionRefused
 	case LoginHangs:
 		return "see why PostgreSQL does not answer: connect to it directly from the pooler's host"
 	case CannotOpen:
+		if p.Servers() == 0 && j.pauseHidden(p.Instance) {
+			return "read PgBouncer's log for \"server login failed\" and for \"PAUSE command issued\""
+		}
 		return "read PgBouncer's log for \"server login failed\" and connect from its host as " + quoted(p.ServerUser)
 	}
 	u := p.Use

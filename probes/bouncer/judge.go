@@ -85,7 +85,10 @@ type join struct {
 
 type poolKey struct{ database, user string }
 
-type counts struct{ linked, idle, waiting int }
+type counts struct {
+	linked, idle, waiting int
+	maxWaitS              float64
+}
 
 func (j *judge) join(i int, r *Reading) *join {
 	x := &join{pools: map[poolKey][]*Backend{}, byPtr: map[string]*Backend{}, clients: map[poolKey]counts{}}
@@ -95,8 +98,9 @@ func (j *judge) join(i int, r *Reading) *join {
 		client[c.Ptr] = c
 		n := x.clients[poolKey{c.Database, c.User}]
 		switch {
-		case c.State == "waiting":
+		case c.State == stateWaiting:
 			n.waiting++
+			n.maxWaitS = max(n.maxWaitS, c.WaitS)
 		case c.Link != "":
 			n.linked++
 		default:
@@ -119,7 +123,7 @@ func (j *judge) join(i int, r *Reading) *join {
 		key := poolKey{s.Database, s.User}
 		x.pools[key] = append(x.pools[key], b)
 		x.byPtr[s.Ptr] = b
-		if s.RemotePID > 0 {
+		if old, twice := j.joined[s.RemotePID]; s.RemotePID > 0 && (!twice || old.backend.Session == nil) {
 			j.joined[s.RemotePID] = joinedServer{i, s, b, modeOf(r, s)}
 		}
 	}
@@ -208,7 +212,7 @@ func addrOf(c *Socket) string {
 }
 
 func (j *judge) client(i int, c *Socket, x *join) ClientView {
-	v := ClientView{Instance: i, Socket: c, Waiting: c.State == "waiting"}
+	v := ClientView{Instance: i, Socket: c, Waiting: c.State == stateWaiting}
 	if c.Link != "" {
 		v.Server = x.byPtr[c.Link]
 	}

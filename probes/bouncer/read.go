@@ -38,11 +38,12 @@ func commands() []show {
 func (c *Console) Read(ctx context.Context) (*Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
 	if err := c.take(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
-	if c.done.Load() {
+	if c.life.Err() != nil {
 		return nil, errClosed
 	}
 	kept := c.pg != nil && !c.pg.IsClosed()
@@ -79,7 +80,7 @@ func (c *Console) read(ctx context.Context) (*Reading, error) {
 			r.Missing = append(r.Missing, cmd.sql+": "+oneLine(refused.Message))
 		default:
 			c.drop()
-			if ctx.Err() != nil {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				err = fmt.Errorf("no answer within %v", c.opts.Timeout)
 			}
 			return nil, fmt.Errorf("reading %s from PgBouncer at %s: %w", cmd.sql, r.Target, err)

@@ -42,7 +42,7 @@ type Pool struct {
 	SvLogin         int
 	SvActiveCancel  *int
 	SvBeingCanceled *int
-	MaxWaitS        float64 // age of the oldest waiting client
+	MaxWaitS        float64 // age of the first waiting client's query; 0 while that waits in its login
 	Mode            string  // session, transaction, statement
 	LoadBalance     *string
 }
@@ -52,6 +52,9 @@ func (p Pool) Servers() int {
 	return p.SvActive + p.SvIdle + p.SvUsed + p.SvTested + p.SvLogin + value(p.SvActiveCancel) + value(p.SvBeingCanceled)
 }
 
+// stateWaiting is the state of a client that waits for a server connection.
+const stateWaiting = "waiting"
+
 // Socket is a client or a server connection.
 type Socket struct {
 	User, Database string
@@ -60,10 +63,9 @@ type Socket struct {
 	Port           int
 	LocalAddr      string
 	LocalPort      int
-	ConnectTime    time.Time // PgBouncer's clock
-	RequestTime    time.Time
-	// WaitS is the age of the current query. Only of a client that is waiting is
-	// it time spent waiting.
+	AgeS           float64 // since it connected, in whole seconds
+	// WaitS is the age of the current query, or of a login that waits. Only of a
+	// client that is waiting is it time spent waiting.
 	WaitS       float64
 	CloseNeeded bool
 	Ptr, Link   string // Link is the Ptr of the other side, "" none
@@ -73,6 +75,8 @@ type Socket struct {
 	Prepared    *int    // 1.21+
 	Replication *string // 1.23+: none, logical, physical
 	ID          *int64  // 1.24+
+
+	connected, requested time.Time // PgBouncer's clock, in an unknown zone
 }
 
 // Database is an entry of [databases].

@@ -32,7 +32,7 @@ func Rules() []Rule {
 		{ruleClientsOver, probes.Error, "clients of a pooler are at or near max_client_conn, or its roles can open more than that", "PgBouncer's config manual, max_client_conn"},
 		{ruleServerSide, probes.Error, "the pools of all instances can open more connections than the server has for them", "PgBouncer's config manual, default_pool_size: for each user and database"},
 		{rulePoolFull, probes.Error, "clients wait because every server connection of their pool is taken, and what takes them", "PgBouncer's usage manual, SHOW POOLS"},
-		{ruleNotFull, probes.Error, "clients wait although their pool is not full: no new server connection can be opened", "launch_new_connection in PgBouncer's objects.c"},
+		{ruleNotFull, probes.Error, "clients wait or fail although their pool is not full: no new server connection can be opened", "launch_new_connection in PgBouncer's objects.c"},
 		{rulePaused, probes.Error, "a database or the whole pooler is paused or suspended", "PgBouncer's usage manual, PAUSE"},
 		{ruleDisabled, probes.Error, "a database is disabled: new clients are refused", "PgBouncer's usage manual, DISABLE"},
 		{ruleCancels, probes.Warn, "requests to cancel wait for server connections", "PgBouncer's usage manual, cl_waiting_cancel_req"},

@@ -85,17 +85,16 @@ func (t *table) seconds(whole, micros string) float64 {
 	return float64(t.number(whole)) + float64(t.number(micros))/1e6
 }
 
-// time is a time as "2026-01-31 12:00:00 UTC"; PgBouncer prints its own zone's
-// abbreviation, so any other zone is left unknown.
-func (t *table) time(col string) time.Time {
-	at, err := time.Parse("2006-01-02 15:04:05 MST", t.text(col))
+// clock is a time of PgBouncer's clock as "2026-01-31 12:00:00 CET": in the
+// pooler's own zone, whose abbreviation says little. Only differences of them
+// mean something.
+func (t *table) clock(col string) time.Time {
+	text := t.text(col)
+	at, err := time.Parse(time.DateTime, text[:min(len(text), len(time.DateTime))])
 	if err != nil {
 		return time.Time{}
 	}
-	if name, offset := at.Zone(); offset == 0 && name != "UTC" && name != "GMT" {
-		return time.Time{}
-	}
-	return at.UTC()
+	return at
 }
 
 func (r *Reading) pools(t *table) {
@@ -117,17 +116,29 @@ func (r *Reading) pools(t *table) {
 	}
 }
 
-func (r *Reading) clients(t *table) { r.Clients = sockets(t) }
-func (r *Reading) servers(t *table) { r.Servers = sockets(t) }
+func (r *Reading) servers(t *table) { r.Servers, _ = sockets(t) }
 
-func sockets(t *table) []Socket {
-	var out []Socket
+// clients reads SHOW CLIENTS. A client that waits inside its login, for the first
+// server connection of its pool, has no query and so no wait of its own.
+func (r *Reading) clients(t *table) {
+	var now time.Time
+	r.Clients, now = sockets(t)
+	for i := range r.Clients {
+		if c := &r.Clients[i]; c.State == stateWaiting && c.WaitS == 0 {
+			c.WaitS = max(0, now.Sub(c.requested).Seconds())
+		}
+	}
+}
+
+// sockets reads the rows, and PgBouncer's clock: the newest request, which is our
+// own for these rows.
+func sockets(t *table) (out []Socket, now time.Time) {
 	for t.next() {
 		s := Socket{
 			User: t.text("user"), Database: t.text("database"), State: t.text("state"),
 			Addr: t.text("addr"), Port: t.number("port"),
 			LocalAddr: t.text("local_addr"), LocalPort: t.number("local_port"),
-			ConnectTime: t.time("connect_time"), RequestTime: t.time("request_time"),
+			connected: t.clock("connect_time"), requested: t.clock("request_time"),
 			WaitS: t.seconds("wait", "wait_us"), CloseNeeded: t.number("close_needed") != 0,
 			Ptr: t.text("ptr"), Link: t.text("link"), RemotePID: t.number("remote_pid"), TLS: t.text("tls"),
 			App: t.maybeText("application_name"), Prepared: t.maybe("prepared_statements"),
@@ -137,11 +148,17 @@ func sockets(t *table) []Socket {
 			id := int64(*n)
 			s.ID = &id
 		}
+		if s.requested.After(now) {
+			now = s.requested
+		}
 		if s.Database != consoleName {
 			out = append(out, s)
 		}
 	}
-	return out
+	for i := range out {
+		out[i].AgeS = max(0, now.Sub(out[i].connected).Seconds())
+	}
+	return out, now
 }
 
 func (r *Reading) databases(t *table) {

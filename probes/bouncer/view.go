@@ -111,6 +111,7 @@ type PoolView struct {
 
 	Cause    Cause
 	Why      string // one line: the cause in figures, "" when nobody waits
+	Refused  string // why the first server connection would be refused now; "" unknown, or it has some
 	Use      Use
 	Roots    []Root // who holds up the servers that wait for locks
 	Backends []Backend
