@@ -33,7 +33,7 @@ type hello struct {
 // connect makes one connection. It tries again at once, with one thing changed,
 // when the answer names that thing: a password, settings that a pooler refuses,
 // a role whose own statement_timeout is shorter than our first statement.
-func (t *target) connect(ctx context.Context) (*pgconn.PgConn, hello, error) {
+func (t *route) connect(ctx context.Context) (*pgconn.PgConn, hello, error) {
 	for {
 		pg, h, err := t.attempt(ctx)
 		if err == nil {
@@ -41,17 +41,19 @@ func (t *target) connect(ctx context.Context) (*pgconn.PgConn, hello, error) {
 			return pg, h, nil
 		}
 		again, aerr := t.adjust(err)
-		if aerr != nil {
-			return nil, hello{}, aerr
-		}
 		if !again {
-			return nil, hello{}, t.explain(err)
+			ce := t.explain(err)
+			if aerr != nil {
+				ce.Hint = oneLine(aerr)
+			}
+			return nil, hello{}, ce
 		}
 	}
 }
 
-// adjust changes what the error names; false: nothing can be changed.
-func (t *target) adjust(err error) (bool, error) {
+// adjust changes what the error names; false: nothing can be changed. An error is
+// about the asking for a password.
+func (t *route) adjust(err error) (bool, error) {
 	code, msg := lastPgError(err)
 	switch {
 	case code == "08P01" && !t.plain && strings.Contains(msg, "startup parameter"):
@@ -63,11 +65,12 @@ func (t *target) adjust(err error) (bool, error) {
 	case wantsPassword(code, msg) && !t.password && !t.asked && t.opts.Password != nil:
 		t.asked = true
 		p, perr := t.opts.Password("Password for user " + t.cfg.User + ": ")
-		if perr != nil {
-			return false, &ConnectError{Kind: KindAuth, Target: t.name(), User: t.cfg.User, Msg: "reading the password: " + oneLine(perr), Err: perr}
+		if perr != nil || p == "" {
+			return false, perr
 		}
+		t.cfg = t.cfg.Copy()
 		t.cfg.Password = p
-		return p != "", nil
+		return true, nil
 	}
 	return false, nil
 }
@@ -77,7 +80,7 @@ func wantsPassword(code, msg string) bool {
 	return code == "28P01" || code == "08P01" && (strings.Contains(msg, "password") || strings.Contains(msg, "SASL"))
 }
 
-func (t *target) attempt(ctx context.Context) (*pgconn.PgConn, hello, error) {
+func (t *route) attempt(ctx context.Context) (*pgconn.PgConn, hello, error) {
 	pg, err := pgconn.ConnectConfig(ctx, t.config())
 	if err != nil {
 		return nil, hello{}, err
@@ -96,7 +99,7 @@ func (t *target) attempt(ctx context.Context) (*pgconn.PgConn, hello, error) {
 
 // greet asks who answers, and then, when no pooler is in between, sets our own
 // timeouts for the session.
-func (t *target) greet(ctx context.Context, pg *pgconn.PgConn) (hello, error) {
+func (t *route) greet(ctx context.Context, pg *pgconn.PgConn) (hello, error) {
 	version := pg.ParameterStatus("server_version")
 	if strings.HasSuffix(version, "/bouncer") {
 		return hello{}, &ConnectError{
@@ -146,7 +149,7 @@ func (t *target) greet(ctx context.Context, pg *pgconn.PgConn) (hello, error) {
 }
 
 // tooOld turns the answer of a server that lacks what every probe needs.
-func (t *target) tooOld(version string, err error) error {
+func (t *route) tooOld(version string, err error) error {
 	var major int
 	if _, serr := fmt.Sscanf(version, "%d", &major); serr == nil && major > 0 && major < 13 {
 		return &ConnectError{

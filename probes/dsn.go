@@ -3,6 +3,7 @@ package probes
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,13 +80,13 @@ func (d *dsn) sort(words []keyword) (kept []keyword, err error) {
 	for _, w := range words {
 		switch {
 		case d.take(w):
-		case contains(driverKeywords, w.key):
+		case slices.Contains(driverKeywords, w.key):
 			d.password = d.password || w.key == "password"
 			if w.key == "passfile" {
 				d.passfile = w.value
 			}
 			kept = append(kept, w)
-		case contains(ignoredKeywords, w.key):
+		case slices.Contains(ignoredKeywords, w.key):
 			if strict, ok := unsafeToIgnore[w.key]; ok && w.value != "" && (strict == "" || w.value == strict) {
 				return nil, fmt.Errorf("keyword %q is not supported: leave it out", w.key)
 			}
@@ -244,20 +245,6 @@ func escapeURL(s string) string {
 	return sb.String()
 }
 
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
-
 func hasKey(words []keyword, key string) bool {
-	for _, w := range words {
-		if w.key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w keyword) bool { return w.key == key })
 }

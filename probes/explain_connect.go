@@ -62,7 +62,7 @@ func lastAttempt(err error) error {
 }
 
 // explain turns a driver's error into one line and one hint.
-func (t *target) explain(err error) error {
+func (t *route) explain(err error) *ConnectError {
 	var ce *ConnectError
 	if errors.As(err, &ce) {
 		return ce
@@ -76,7 +76,7 @@ func (t *target) explain(err error) error {
 	return ce
 }
 
-func (t *target) explainServer(ce *ConnectError, pe *pgconn.PgError) {
+func (t *route) explainServer(ce *ConnectError, pe *pgconn.PgError) {
 	ce.Code, ce.Msg = pe.Code, oneLineText(decodeText("", []byte(pe.Message)))
 	ce.Kind = kindOf(pe.Code)
 	switch {
@@ -137,7 +137,7 @@ func fullHint(msg string) string {
 	return "only reserved slots are left: a superuser or, from 16 on, a member of pg_use_reserved_connections gets in; or --wait"
 }
 
-func (t *target) explainNetwork(ce *ConnectError, err error) {
+func (t *route) explainNetwork(ce *ConnectError, err error) {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError

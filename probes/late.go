@@ -50,7 +50,7 @@ func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if late == "" && s.locks.err != nil {
-		late = errorText(s.locks.err)
+		late = oneLine(s.locks.err)
 	}
 	snap.Locks = s.locks.last
 	if late == "" {

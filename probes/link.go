@@ -154,7 +154,11 @@ func (l *link) runPrepared(ctx context.Context, name, sql string, values []strin
 	for i, v := range values {
 		params[i] = []byte(v)
 	}
-	return collect(l.pg.ExecPrepared(ctx, "pgsonde_"+name, params, nil, nil))
+	rows, err := collect(l.pg.ExecPrepared(ctx, "pgsonde_"+name, params, nil, nil))
+	if code, _ := lastPgError(err); code == "26000" {
+		l.prepared = map[string]bool{} // somebody in between discarded them
+	}
+	return rows, err
 }
 
 // runPooled sends one message that is a whole transaction: nothing of it stays

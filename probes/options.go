@@ -23,7 +23,7 @@ type Options struct {
 
 	Connections int           // 2, or 1; 0 means 2
 	Timeout     time.Duration // of a statement, on the client's clock; 0 means 5 s
-	AppName     string        // 0 means "pgsonde"
+	AppName     string        // "" means "pgsonde"
 
 	// Wait retries the first connection while the server is full or away.
 	Wait bool

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -60,12 +61,26 @@ type comeback struct {
 	next    time.Time
 	delay   time.Duration
 	running bool
-	lost    int // pid of a connection we gave up on; 0 none
+	lost    map[int]time.Time // pids of connections we gave up on, and when
 }
 
 func (c *comeback) failed(now time.Time) {
 	c.delay = min(max(retryFullMin, c.delay*2), retryFullMax)
 	c.next = now.Add(c.delay)
+}
+
+// forgetAfter is how long a pid is remembered: some day it is somebody else's.
+const forgetAfter = 2 * time.Minute
+
+// lingers says whether the server still shows a connection we gave up on, and
+// forgets those it does not.
+func (c *comeback) lingers(present []int) bool {
+	for pid, at := range c.lost {
+		if !slices.Contains(present, pid) || time.Since(at) > forgetAfter {
+			delete(c.lost, pid)
+		}
+	}
+	return len(c.lost) > 0
 }
 
 // connectFirst makes the first connection, with Wait until it succeeds.
@@ -76,7 +91,7 @@ func (t *target) connectFirst(ctx context.Context) (*pgconn.PgConn, hello, error
 		if err == nil || !t.opts.Wait || !worthWaiting(err) || ctx.Err() != nil {
 			return pg, h, err
 		}
-		if line := errorText(err); line != said {
+		if line := oneLine(err); line != said {
 			said = line
 			t.opts.Notify(fmt.Sprintf("%s; waiting for a slot (attempt %d)", line, n))
 		}
@@ -93,7 +108,8 @@ func (t *target) connectFirst(ctx context.Context) (*pgconn.PgConn, hello, error
 // worthWaiting says that the same attempt may succeed later.
 func worthWaiting(err error) bool {
 	var ce *ConnectError
-	if !errors.As(err, &ce) {
+	var dns *net.DNSError
+	if !errors.As(err, &ce) || errors.As(err, &dns) && dns.IsNotFound {
 		return false
 	}
 	switch ce.Kind {
@@ -117,6 +133,8 @@ func stateOf(err error) string {
 		return "restarting"
 	case code == "53300":
 		return KindFull
+	case code == "57014":
+		return KindTimeout
 	case code != "":
 		return KindRefused
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist), errors.Is(err, io.EOF),
@@ -140,10 +158,6 @@ func connectionLost(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, net.ErrClosed)
-}
-
-func errorText(err error) string {
-	return oneLine(err)
 }
 
 // ensureWatch brings the watch connection back; the caller has taken the link.
@@ -226,10 +240,8 @@ func (s *Sampler) ensureWork(present []int) {
 	if s.back.running || time.Now().Before(s.back.next) {
 		return
 	}
-	for _, pid := range present {
-		if pid == s.back.lost {
-			return
-		}
+	if s.back.lingers(present) {
+		return
 	}
 	s.back.running = true
 	s.job(func(ctx context.Context) {
@@ -253,6 +265,6 @@ func (s *Sampler) ensureWork(present []int) {
 			return
 		}
 		s.work.adopt(pg, h)
-		s.back.delay, s.back.lost = 0, 0
+		s.back.delay = 0
 	})
 }

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,7 +141,7 @@ func learnSettings(r *Rows, limits *Limits) {
 		if string(r.Raw(4)) == "client" {
 			continue // what pgsonde asked for when it connected hides the server's value
 		}
-		if overridden[name] {
+		if overridden(name) {
 			shown = showTime(string(r.Raw(2)))
 		}
 		m[name] = shown
@@ -156,9 +157,11 @@ func learnSettings(r *Rows, limits *Limits) {
 	limits.MaxWalSenders = number("max_wal_senders")
 }
 
-// overridden are the settings that pgsonde's own sessions have changed: for them
-// the value a new session would get is shown.
-var overridden = map[string]bool{"statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true}
+// overridden says that pgsonde's own sessions have changed the setting: the value
+// a new session would get is shown instead.
+func overridden(name string) bool {
+	return slices.ContainsFunc(ownTimeouts(0), func(k keyword) bool { return k.key == name })
+}
 
 // showTime writes milliseconds as SHOW does: in the largest unit without a rest.
 func showTime(ms string) string {

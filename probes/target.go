@@ -10,15 +10,41 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
 
-// target is where and how to connect. What one connection learned (a pooler
-// that refuses settings, the TLS mode that worked, the password) serves the next.
+// target is where and how to connect, for both connections.
 type target struct {
+	mu sync.Mutex // guards the route; it is copied out for an attempt
+	route
+}
+
+// connect makes one connection. What it learned on the way serves the next.
+func (t *target) connect(ctx context.Context) (*pgconn.PgConn, hello, error) {
+	r := t.copy()
+	pg, h, err := r.connect(ctx)
+	if err == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.route = r
+	}
+	return pg, h, err
+}
+
+func (t *target) copy() route {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.route
+}
+
+// route is what is known about the way to the server: a pooler that refuses
+// settings, the TLS mode that worked, the password. It is copied freely: its
+// configuration is replaced, never changed.
+type route struct {
 	cfg      *pgconn.Config
 	opts     Options
 	plain    bool // no settings at start-up: a pooler refuses them
@@ -39,7 +65,7 @@ func newTarget(o Options) (*target, error) {
 	if err != nil {
 		return nil, config(err)
 	}
-	t := &target{opts: o, ignored: d.ignored}
+	t := &target{route: route{opts: o, ignored: d.ignored}}
 	driver := d.driver
 	if !d.password {
 		if t.passfile = passfileProblem(o, d.passfile); t.passfile != "" {
@@ -93,7 +119,7 @@ func lookupFixed(cfg *pgconn.Config, addrs []string) pgconn.LookupFunc {
 }
 
 // config is the driver's configuration of the next attempt.
-func (t *target) config() *pgconn.Config {
+func (t *route) config() *pgconn.Config {
 	c := t.cfg.Copy()
 	if t.plain {
 		delete(c.RuntimeParams, "options")
@@ -113,7 +139,7 @@ func (t *target) config() *pgconn.Config {
 
 // ownTimeouts limits what the server does for us when our own clock failed to.
 func ownTimeouts(statement time.Duration) []keyword {
-	ms := strconv.FormatInt(statement.Milliseconds(), 10)
+	ms := strconv.FormatInt((statement + time.Second).Milliseconds(), 10)
 	return []keyword{
 		{"statement_timeout", ms},
 		{"lock_timeout", ms},
@@ -123,7 +149,7 @@ func ownTimeouts(statement time.Duration) []keyword {
 
 // pin keeps to the TLS mode that worked, so that a full server is not asked
 // twice an attempt and a later attempt does not quietly lose its encryption.
-func (t *target) pin(pg *pgconn.PgConn) {
+func (t *route) pin(pg *pgconn.PgConn) {
 	if t.pinned {
 		return
 	}
@@ -140,13 +166,14 @@ func (t *target) pin(pg *pgconn.PgConn) {
 	if len(keep) == 0 {
 		return
 	}
+	t.cfg = t.cfg.Copy()
 	t.cfg.Host, t.cfg.Port, t.cfg.TLSConfig = keep[0].Host, keep[0].Port, keep[0].TLSConfig
 	t.cfg.Fallbacks = keep[1:]
 }
 
 // name is where we connect to, without password: socket path or host:port, and
 // the database.
-func (t *target) name() string {
+func (t *route) name() string {
 	db := t.cfg.Database
 	if db == "" {
 		db = t.cfg.User

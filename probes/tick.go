@@ -78,7 +78,13 @@ func (s *Sampler) readTick(ctx context.Context, want Want) (*Rows, error) {
 func (s *Sampler) gaveUp(h hello) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.back.lost = h.pid
+	if h.pooled {
+		return
+	}
+	if s.back.lost == nil {
+		s.back.lost = map[int]time.Time{}
+	}
+	s.back.lost[h.pid] = time.Now()
 }
 
 func (s *Sampler) tickArgs(want Want) []any {
@@ -110,8 +116,8 @@ func (s *Sampler) ownPIDs() []int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.back.lost != 0 {
-		own = append(own, s.back.lost)
+	for pid := range s.back.lost {
+		own = append(own, pid)
 	}
 	slices.Sort(own)
 	return slices.Compact(own)
