@@ -269,3 +269,14 @@ func (n *Node) wait() time.Duration {
 	}
 	return n.Edge.Wait
 }
+
+// All are the nodes of the forest, each once, in the order of their processes.
+func (f *Forest) All() []*Node {
+	out := make([]*Node, 0, len(f.nodes))
+	for _, n := range f.nodes {
+		if n != nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
