@@ -78,9 +78,10 @@ func Open(ctx context.Context, o Options) (*Sampler, error) {
 			s.work.adopt(pg, h)
 		} else {
 			s.back.failed(time.Now())
-			s.note("one connection only: " + errorText(err))
+			s.note("one connection only: " + oneLine(err))
 		}
 	}
+	s.readLocks = newLockReader(s).read
 	s.refresh(ctx)
 	return s, nil
 }
