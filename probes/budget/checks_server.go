@@ -156,9 +156,10 @@ func noOperatorReserve(l *live) []probes.Finding {
 	return nil
 }
 
+// noFreeWalsender is silent where walsenders are switched off.
 func noFreeWalsender(l *live) []probes.Finding {
 	limit := l.s.Limits.MaxWalSenders
-	if l.s.Limits.MaxConnections == 0 || l.walsenders < limit {
+	if limit == 0 || l.walsenders < limit {
 		return nil
 	}
 	return []probes.Finding{found("no-free-walsender", probes.Info, "server",

@@ -184,7 +184,8 @@ func checkCases() map[string][]checkCase {
 		"no-free-walsender": {
 			{"10 of 10", one, snap(probes.Group{Kind: "walsender", N: 10}), true, "all 10 walsender slots are taken"},
 			{"9 of 10", one, snap(probes.Group{Kind: "walsender", N: 9}), false, ""},
-			{"hidden by masking", one, edit(snap(probes.Group{Kind: probes.KindMaskedSystem, N: 1}), func(s *probes.Snapshot) { s.Limits.MaxWalSenders = 0 }), false, ""},
+			{"hidden by masking", one, snap(probes.Group{Kind: probes.KindMaskedSystem, N: 1}, probes.Group{Kind: "walsender", N: 10}), false, ""},
+			{"switched off", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxWalSenders = 0 }), false, ""},
 		},
 		"steady-over-usable": {
 			{"live server is smaller", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 15 }), true, "may open 16 connections; 12 slots"},
