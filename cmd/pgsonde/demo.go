@@ -25,24 +25,28 @@ func (c *demoCmd) Run(a *app) error {
 			return err
 		}
 	}
-	ctx := a.ctx
-	if c.For > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.For)
-		defer cancel()
-	}
-	incident, err := demo.Start(ctx, demo.Options{Progress: a.err})
+	incident, err := demo.Start(a.ctx, demo.Options{Progress: a.err})
 	if err != nil {
 		return err
 	}
 	defer incident.Stop()
+	ctx := a.ctx
+	if c.For > 0 { // from here on: a start that fetches a server may take longer
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.For)
+		defer cancel()
+	}
 	if c.Headless {
 		err := a.print(func(w io.Writer) { fmt.Fprintf(w, "dsn=%s\nbudget=%s\n", incident.DSN, incident.BudgetFile) })
 		if err != nil {
 			return err
 		}
-		<-ctx.Done()
-		return nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-incident.Done():
+			return incident.Err()
+		}
 	}
 	file, err := loadBudget(incident.BudgetFile)
 	if err != nil {

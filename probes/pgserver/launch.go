@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,8 +116,8 @@ func (s *Server) args() []string {
 		port = socketPort
 	}
 	args := []string{"-D", s.dataDir(), "-p", strconv.Itoa(port)}
-	for k, v := range s.settings {
-		args = append(args, "-c", k+"="+v)
+	for _, k := range slices.Sorted(maps.Keys(s.settings)) {
+		args = append(args, "-c", k+"="+s.settings[k])
 	}
 	return append(args, "-c", "unix_socket_directories="+s.dir, "-c", "unix_socket_permissions=0700")
 }

@@ -105,6 +105,9 @@ func (i *Incident) begin(ctx context.Context, o Options, progress io.Writer, sta
 	}
 	enter(readers())
 	i.wg.Go(func() { i.keepServer(ctx) })
+	if exe, err := os.Executable(); err == nil && runByGo(exe) {
+		i.wg.Go(func() { i.watchParent(ctx, os.Getppid()) })
+	}
 	if err := i.awaitTrouble(setup); err != nil {
 		return fmt.Errorf("waiting for the incident to be on: %w", err)
 	}
@@ -167,6 +170,23 @@ func (i *Incident) keepServer(ctx context.Context) {
 		}
 		if err := i.server.Restart(ctx); err != nil && ctx.Err() == nil {
 			i.fail(fmt.Errorf("bringing the demo's server back: %w", err))
+			return
+		}
+	}
+}
+
+// runByGo says whether the program is one that `go run` built and waits for.
+func runByGo(exe string) bool { return strings.Contains(filepath.ToSlash(exe), "/go-build") }
+
+var errOrphaned = errors.New("go run, which started this, is gone")
+
+// watchParent ends the play when the parent is gone: a killed `go run` cannot
+// pass its end on, and we would play to nobody, for ever.
+func (i *Incident) watchParent(ctx context.Context, parent int) {
+	for sleep(ctx, 250*time.Millisecond) == nil {
+		if os.Getppid() != parent {
+			i.fail(errOrphaned)
+			i.cancel()
 			return
 		}
 	}
