@@ -13,10 +13,24 @@ import (
 	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
 )
 
-// Run by hand: go test ./probes/ -run '^$' -bench Tick
+// Run by hand: go test ./probes/ -run '^$' -bench .
 
 func BenchmarkTick80(b *testing.B)   { benchmarkTick(b, 80) }
 func BenchmarkTick1000(b *testing.B) { benchmarkTick(b, 1000) }
+
+// BenchmarkOpen is the way to the first snapshot: two connections, names, limits
+// and the first tick.
+func BenchmarkOpen(b *testing.B) {
+	srv := pgtest.Start(b, pgtest.Any(b), pgserver.Options{})
+	for b.Loop() {
+		s, err := Open(b.Context(), Options{DSN: srv.DSN("postgres", "postgres")})
+		if err != nil {
+			b.Fatal(err)
+		}
+		tick(b, s, Want{Sessions: true})
+		s.Close()
+	}
+}
 
 // benchmarkTick measures a tick in wall time, in CPU time of the backend that
 // serves it (server-µs/op) and in bytes of rows: groups only, then with a

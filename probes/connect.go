@@ -132,20 +132,26 @@ func (t *route) greet(ctx context.Context, pg *pgconn.PgConn) (hello, error) {
 		t.plain = true
 		return h, nil
 	}
-	if t.plain {
-		_, err = simple(ctx, pg, "set search_path = ''; set jit = off; set bytea_output = hex")
-		if err != nil {
+	if sets := t.settings(); sets != "" {
+		if _, err := simple(ctx, pg, sets); err != nil {
 			return hello{}, err
 		}
 	}
+	return h, nil
+}
+
+// settings are what a direct session still has to be told after the start.
+func (t *route) settings() string {
+	var sets []string
+	if t.plain {
+		sets = append(sets, "set search_path = ''; set jit = off; set bytea_output = hex")
+	}
 	if !t.guarded {
 		for _, s := range ownTimeouts(t.opts.Timeout) {
-			if _, err := simple(ctx, pg, "set "+s.key+" = "+s.value); err != nil {
-				return hello{}, err
-			}
+			sets = append(sets, "set "+s.key+" = "+s.value)
 		}
 	}
-	return h, nil
+	return strings.Join(sets, "; ")
 }
 
 // tooOld turns the answer of a server that lacks what every probe needs.

@@ -250,21 +250,6 @@ func (s *Sampler) ensureWork(present []int) {
 			s.back.running = false
 			s.mu.Unlock()
 		}()
-		if s.work.take(ctx) != nil {
-			return
-		}
-		defer s.work.give()
-		if s.work.up() {
-			return
-		}
-		pg, h, err := s.target.connect(ctx)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if err != nil {
-			s.back.failed(time.Now())
-			return
-		}
-		s.work.adopt(pg, h)
-		s.back.delay = 0
+		_ = s.connectWork(ctx) // a later tick tries again
 	})
 }

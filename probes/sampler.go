@@ -73,17 +73,37 @@ func Open(ctx context.Context, o Options) (*Sampler, error) {
 	if t.passfile != "" {
 		s.notes = append(s.notes, Note{Text: t.passfile})
 	}
-	if s.work != s.watch {
-		if pg, h, err := t.connect(ctx); err == nil {
-			s.work.adopt(pg, h)
-		} else {
-			s.back.failed(time.Now())
-			s.note("one connection only: " + oneLine(err))
-		}
-	}
 	s.readLocks = newLockReader(s).read
-	s.refresh(ctx)
+	var second errgroup.Group
+	if s.work != s.watch {
+		second.Go(func() error { return s.connectWork(ctx) })
+	}
+	s.refresh(ctx) // meanwhile, over whichever connection is there
+	if err := second.Wait(); err != nil {
+		s.note("one connection only: " + oneLine(err))
+	}
 	return s, nil
+}
+
+// connectWork makes the work connection, if it is not there.
+func (s *Sampler) connectWork(ctx context.Context) error {
+	if err := s.work.take(ctx); err != nil {
+		return err
+	}
+	defer s.work.give()
+	if s.work.up() {
+		return nil
+	}
+	pg, h, err := s.target.connect(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.back.failed(time.Now())
+		return err
+	}
+	s.work.adopt(pg, h)
+	s.back.delay = 0
+	return nil
 }
 
 // Facts says who answers and what the server lets in, as last read.
