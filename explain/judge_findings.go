@@ -150,3 +150,39 @@ func unlimitedFindings(scans []*Scan) []Finding {
 	}
 	return nil
 }
+
+// smells are the findings about the statement's text, with the line each is on.
+func (j *judgement) smells() []Finding {
+	var out []Finding
+	for _, s := range Smells(j.query, j.facts) {
+		f := s.Finding
+		start, end := j.norm.Offset(s.Start), j.norm.Offset(s.End)
+		f.Evidence = map[string]any{"start": start, "end": end}
+		if start >= 0 && start <= len(j.norm.Source) {
+			f.Evidence["line"] = max(j.in.Line, 1) + strings.Count(j.norm.Source[:start], "\n")
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// PlanRules lists the rules that a judgement takes from plans; SmellRules lists
+// those it takes from the text.
+func PlanRules() []Rule {
+	return []Rule{
+		{"cursor-starts-at-oldest", Error, "the filter implies where the page starts, but the index condition does not say it: all rows before the cursor are read and thrown away"},
+		{"cursor-starts-at-looser-limit", Error, "the scan starts at another, looser limit than the cursor (a warning where both may be the same value)"},
+		{"cursor-bound-on-few-values", Error, "the scan starts at the cursor's first key, but many rows share that value"},
+		{"cursor-null-branch", Error, "every branch of the condition but IS NULL bounds the key, so no single scan can start at the cursor"},
+		{"cursor-key-hidden", Error, "the key is inside CASE, a cast, a collation or an expression (a warning), so its comparison cannot be an index condition"},
+		{"page-sorts-whole-table", Warn, "no index gives the page's order: every page reads everything and sorts it"},
+		{"page-reads-all-after-cursor", Warn, "the scan starts at the cursor, but the rest of the filter keeps few of the rows behind it"},
+		{"plan-flips-at-sixth-execution", Warn, "a prepared statement that plans well with its values changes to a generic plan that starts at the first row"},
+		{"unlimited-without-bound", Info, "no page, but the rows before the cursor are read for nothing"},
+		{"index-not-known", Info, "the plan names an index that the catalog does not have"},
+		{"judged-without-catalog", Info, "a plan was judged without its server: index columns and table sizes are not known"},
+		{"rows-thrown-away", Warn, "an executed plan read more than ten times the rows it kept, before the cursor"},
+		{"statement-not-judged", Warn, "the server did not plan the statement"},
+		{"statement-refused", Warn, "the statement is not one that may be explained"},
+	}
+}

@@ -1,6 +1,222 @@
 package explain
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
 
-func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option) error { return nil }
-func (j *judgement) smells() []Finding                                                 { return nil }
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// IndexKind is the kind of a Fix that is an index.
+const IndexKind = "index"
+
+// proposal is an index that would give a page its order.
+type proposal struct {
+	table   *Table
+	columns []string // quoted, with DESC where the order needs it
+	width   int
+}
+
+// indexFix proposes an index where no rewrite is enough: the columns that
+// equalities fix, then the sort keys with their directions. With hypopg the
+// planner is asked; an index that it would not use, or that makes the page no
+// better, is not offered. Without hypopg the proposal says that nobody asked.
+// A rewrite that was found keeps its place and gets the index beside it.
+func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option) error {
+	p, ok := j.propose(catalog)
+	if !ok || p.exists() {
+		return nil
+	}
+	create := p.sql(true)
+	f := &Fix{
+		SQL: j.in.SQL, Kind: IndexKind, IndexSQL: &create, Equivalent: Proved,
+		Before: j.out.Plans[0], After: j.out.Plans[0],
+		Why:   fmt.Sprintf("an index that begins with what is fixed and goes on in the page's order, about %s", size(p.bytes())),
+		Proof: []string{"an index changes no rows"},
+	}
+	a, before := j.ask, j.page
+	if best != nil {
+		a, before = best.ask, best.page
+	}
+	if !j.server.HypoPG {
+		f.Proof = append(f.Proof, "not verified: without the extension hypopg the planner cannot be asked")
+	} else {
+		plan, err := j.withHypothetical(ctx, a, p.sql(false))
+		if err != nil {
+			return fmt.Errorf("asking hypopg: %w", err)
+		}
+		scans := Scans(plan.Tree, catalog, j.known)
+		f.After = caseOf("generic", plan, scans)
+		used := f.After.Index != nil && strings.HasPrefix(*f.After.Index, "<")
+		if !used || plan.Root.TotalCost >= before.cost() {
+			j.out.Tried = append(j.out.Tried, Rejected{Kind: IndexKind, SQL: create, Why: "hypopg: the planner would not use it, or gain nothing"})
+			return nil
+		}
+		f.Proof = append(f.Proof, fmt.Sprintf("hypopg: the planner would use it, at cost %.0f instead of %.0f", plan.Root.TotalCost, before.cost()))
+	}
+	if best != nil && j.out.Fix != nil {
+		j.out.Fix.IndexSQL = &create
+		j.out.Fix.Proof = append(j.out.Fix.Proof, f.Why)
+		j.out.Fix.Proof = append(j.out.Fix.Proof, f.Proof[1:]...)
+		return nil
+	}
+	j.out.Fix = f
+	return nil
+}
+
+// cost is the estimated cost of the whole plan that a page was judged by.
+func (p pageOf) cost() float64 {
+	if p.scan == nil {
+		return 0
+	}
+	n := p.scan.Node
+	for n.Parent != nil {
+		n = n.Parent
+	}
+	return n.TotalCost
+}
+
+// propose works out the index from the deciding scan and the page's order. ok is
+// false where a key is not a plain column of the scanned table.
+func (j *judgement) propose(catalog Catalog) (proposal, bool) {
+	s := j.page.scan
+	if s == nil || s.Table == nil || j.query == nil {
+		return proposal{}, false
+	}
+	p := proposal{table: s.Table}
+	if root := catalog[s.Table.Root]; root != nil {
+		p.table = root
+	}
+	used := map[string]bool{}
+	for _, name := range j.equalities(s) {
+		if c := p.table.column(name); c != nil && !used[name] {
+			used[name] = true
+			p.columns = append(p.columns, pgx.Identifier{name}.Sanitize())
+			p.width += c.Width
+		}
+	}
+	order := pageOrder(j.query, j.cursor)
+	for _, k := range order {
+		e := k.Key.Expr
+		if e == nil || e.Kind != sqltext.Column {
+			return proposal{}, false
+		}
+		c := p.table.column(e.Name)
+		if c == nil {
+			return proposal{}, false
+		}
+		if used[e.Name] {
+			continue
+		}
+		used[e.Name] = true
+		p.columns = append(p.columns, keyText(k, order[0].Desc))
+		p.width += c.Width
+	}
+	return p, len(order) > 0
+}
+
+// keyText writes a sort key as an index column. Of an order that begins with a
+// descending key the whole is turned round: the scan goes backward.
+func keyText(k SortKey, turned bool) string {
+	text := pgx.Identifier{k.Key.Expr.Name}.Sanitize()
+	desc, nullsFirst := k.Desc != turned, k.NullsFirst != turned
+	if desc {
+		text += " DESC"
+	}
+	switch {
+	case nullsFirst == desc: // the default
+	case nullsFirst:
+		text += " NULLS FIRST"
+	default:
+		text += " NULLS LAST"
+	}
+	return text
+}
+
+// equalities lists the columns that the scan's conditions hold to one value.
+func (j *judgement) equalities(s *Scan) []string {
+	var out []string
+	for _, text := range []string{s.Node.IndexCond, s.Node.RecheckCond, s.Node.Filter} {
+		for _, t := range Conjuncts(parseCond(text)) {
+			if t.Not || t.Expr.Kind != sqltext.Compare || t.Expr.Cmp != "=" {
+				continue
+			}
+			for i, e := range t.Expr.Args {
+				if c := column(e); c != nil && !t.Expr.Args[1-i].HasColumn() && !slices.Contains(out, c.Name) {
+					out = append(out, c.Name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// exists reports a valid index whose first keys are those of the proposal.
+func (p proposal) exists() bool {
+	return slices.ContainsFunc(p.table.Indexes, func(i *Index) bool {
+		if !i.Valid || i.Predicate != "" || len(i.Keys) < len(p.columns) {
+			return false
+		}
+		flips := 0
+		for n, text := range p.columns {
+			name, rest, _ := strings.Cut(text, " ")
+			column := pgx.Identifier{i.Keys[n].Column}
+			if column[0] == "" || column.Sanitize() != name {
+				return false
+			}
+			if i.Keys[n].Desc != strings.HasPrefix(rest, "DESC") {
+				flips++
+			}
+		}
+		return flips == 0
+	})
+}
+
+// sql is the statement that makes the index. A partitioned table takes no
+// CONCURRENTLY.
+func (p proposal) sql(concurrently bool) string {
+	verb := "CREATE INDEX "
+	if concurrently && p.table.Kind != "p" {
+		verb += "CONCURRENTLY "
+	}
+	return verb + "ON " + pgx.Identifier{p.table.Schema, p.table.Name}.Sanitize() + " (" + strings.Join(p.columns, ", ") + ")"
+}
+
+// bytes estimates the size of the index: a tuple header and a line pointer of 12
+// bytes a row, the columns' average widths aligned to 8, leaves filled to 90 %.
+func (p proposal) bytes() float64 {
+	width := float64((p.width + 7) / 8 * 8)
+	return max(p.table.Rows, 0) * (12 + width) / 0.9
+}
+
+// size writes a number of bytes for people.
+func size(bytes float64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	i := 0
+	for bytes >= 1024 && i < len(units)-1 {
+		bytes, i = bytes/1024, i+1
+	}
+	return fmt.Sprintf("%.0f %s", bytes, units[i])
+}
+
+// withHypothetical explains a statement as if the index were there. A cached plan
+// does not notice a hypothetical index, so the statement is prepared after it.
+func (j *judgement) withHypothetical(ctx context.Context, a ask, create string) (Plan, error) {
+	var out Plan
+	a.generic = true
+	err := j.confined(ctx, a.settings, func(ctx context.Context) error {
+		defer func() { _ = j.send(context.WithoutCancel(ctx), "SELECT hypopg_reset()") }()
+		if err := j.send(ctx, "SELECT hypopg_create_index($1)", create); err != nil {
+			return err
+		}
+		return j.prepared(ctx, a.sql, a.types, func(ctx context.Context, name string) (err error) {
+			out, err = j.execute(ctx, name, slices.Repeat([]string{"NULL"}, len(a.types)), false)
+			return err
+		})
+	})
+	return out, err
+}

@@ -128,7 +128,11 @@ func (r *Runner) confined(ctx context.Context, s settings, f func(context.Contex
 		if r.conn.IsClosed() {
 			return
 		}
-		if rollback := r.send(end, "ROLLBACK"); rollback != nil {
+		rollback := r.send(end, "ROLLBACK")
+		if rollback == nil { // a function may have taken a session lock, which outlives the transaction
+			rollback = r.send(end, "SELECT pg_catalog.pg_advisory_unlock_all()")
+		}
+		if rollback != nil {
 			_ = r.conn.Close(end)
 			err = errors.Join(err, rollback)
 		}

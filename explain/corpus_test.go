@@ -1,0 +1,262 @@
+package explain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+	"github.com/pgsonde/pgsonde/probes/pgserver"
+	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
+)
+
+// corpusFile is one query of testdata/corpus with its header.
+type corpusFile struct {
+	name, sql string
+	verdict   string // bad, good, smell
+	types     []string
+	args      []string // SQL, $c1 … stand for the cursor's columns
+	cursor    string   // a query whose rows are cursors, in the page's order
+}
+
+func corpus(t testing.TB) []corpusFile {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/corpus/[0-9]*.sql")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	var out []corpusFile
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query, _, _ := strings.Cut(string(text), "-- @fixed")
+		f := corpusFile{name: filepath.Base(p), sql: sqltext.Split(query)[0].Text}
+		for _, line := range strings.Split(query, "\n") {
+			if v, ok := strings.CutPrefix(line, "-- verdict: "); ok {
+				f.verdict = v
+			}
+			if v, ok := strings.CutPrefix(line, "-- types: "); ok {
+				f.types = strings.Split(v, ", ")
+			}
+			if v, ok := strings.CutPrefix(line, "-- args: "); ok {
+				f.args = splitArgs(v)
+			}
+			if v, ok := strings.CutPrefix(line, "-- cursor: "); ok {
+				f.cursor = v
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// splitArgs splits at commas outside quotes.
+func splitArgs(s string) []string {
+	var out []string
+	quoted, start := false, 0
+	for i, c := range s {
+		if c == '\'' {
+			quoted = !quoted
+		}
+		if c == ',' && !quoted {
+			out = append(out, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(s[start:]))
+}
+
+// headerAllows maps the header's verdict to ours: a bad page starts too early or
+// sorts everything, a good one never starts too early, and a smell may be any
+// but has a finding.
+func headerAllows(header string, r *Result) error {
+	severe := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error })
+	switch header {
+	case "bad":
+		if r.Verdict != StartsAtOldest && r.Verdict != SortsWholeTable {
+			return fmt.Errorf("got verdict %s, want it to start at the oldest row", r.Verdict)
+		}
+		if !severe {
+			return fmt.Errorf("no finding of severity error")
+		}
+	case "good":
+		if r.Verdict == StartsAtOldest || r.Verdict == Unknown {
+			return fmt.Errorf("got verdict %s for a good page", r.Verdict)
+		}
+		if severe {
+			return fmt.Errorf("severity error on a good page: %v", r.Findings)
+		}
+	case "smell":
+		if len(r.Findings) == 0 {
+			return fmt.Errorf("no finding")
+		}
+		if r.Verdict == Unknown {
+			return fmt.Errorf("not judged: %v", r.Findings)
+		}
+	default:
+		return fmt.Errorf("unknown verdict %q in the header", header)
+	}
+	return nil
+}
+
+// corpusServer starts a server with the corpus in it.
+func corpusServer(t testing.TB, in pgserver.Install) (*Runner, *pgx.Conn) {
+	t.Helper()
+	s := pgtest.Start(t, in, pgserver.Options{Settings: map[string]string{"autovacuum": "off"}})
+	schema, err := os.ReadFile("testdata/corpus/schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn := s.DSN("postgres", "postgres")
+	conn := pgtest.Connect(t, dsn)
+	for _, st := range sqltext.Split(string(schema)) { // one by one: VACUUM stands alone
+		if _, err := conn.PgConn().Exec(t.Context(), st.Text).ReadAll(); err != nil {
+			t.Fatalf("loading the schema: %v\n%s", err, clip(st.Text, 200))
+		}
+	}
+	r, err := Open(t.Context(), dsn, RunnerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(context.WithoutCancel(t.Context())) })
+	return r, conn
+}
+
+func TestCorpus(t *testing.T) {
+	files := corpus(t)
+	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
+		r, conn := corpusServer(t, in)
+		passed, fixed, proved := 0, 0, 0
+		seen := map[string][]string{} // cursors
+		for _, f := range files {
+			res := Judge(t.Context(), r, Input{Source: f.name, Line: 1, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: "corpus, public"}, Options{})
+			if err := headerAllows(f.verdict, res); err != nil {
+				t.Errorf("%s (%s): %v", f.name, f.verdict, err)
+				continue
+			}
+			if _, err := json.Marshal(res); err != nil {
+				t.Errorf("%s: %v", f.name, err)
+			}
+			passed++
+			if f.verdict != "bad" {
+				continue
+			}
+			if res.Fix == nil || res.Fix.SQL == "" {
+				t.Errorf("%s: no fix; tried %v", f.name, res.Tried)
+				continue
+			}
+			if checkFix(t, conn, f, res.Fix, seen) {
+				fixed++
+			}
+			if res.Fix.Equivalent == Proved {
+				proved++
+			} else if len(res.Fix.Proof) == 0 {
+				t.Errorf("%s: %s without a reason", f.name, res.Fix.Equivalent)
+			}
+		}
+		t.Logf("%s: %d of %d verdicts as in the header; %d fixes hold, %d proved", in.Version, passed, len(files), fixed, proved)
+	})
+}
+
+// checkFix runs the statement and its fix at five cursors of the header: the rows
+// have to be the same, and fewer blocks read in all.
+func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[string][]string) bool {
+	t.Helper()
+	old, errOld := sqltext.Readable(f.sql)
+	fixed, errNew := sqltext.Readable(fix.SQL)
+	if errOld != nil || errNew != nil {
+		t.Errorf("%s: %v %v", f.name, errOld, errNew)
+		return false
+	}
+	var before, after float64
+	for _, at := range []float64{0.05, 0.25, 0.5, 0.75, 0.95} {
+		args := cursorArgs(t, conn, f, at, seen)
+		a, blocksA := execute(t, conn, f, old.SQL, args)
+		b, blocksB := execute(t, conn, f, fixed.SQL, args)
+		if a != b {
+			t.Errorf("%s at %g: rows differ\nfix: %s\nbefore: %s\nafter:  %s", f.name, at, fix.SQL, clip(a, 300), clip(b, 300))
+			return false
+		}
+		before, after = before+blocksA, after+blocksB
+	}
+	if after >= before {
+		t.Errorf("%s: the fix reads %.0f blocks at five cursors, the statement %.0f\n%s", f.name, after, before, fix.SQL)
+		return false
+	}
+	return true
+}
+
+// cursorArgs fills the header's arguments with the cursor at a share of its rows.
+func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at float64, seen map[string][]string) []string {
+	t.Helper()
+	key := fmt.Sprint(at, f.cursor)
+	if seen[key] == nil {
+		seen[key] = cursorRow(t, conn, f, at)
+	}
+	args := slices.Clone(f.args)
+	for i, a := range args {
+		for n, v := range seen[key] {
+			if a == fmt.Sprintf("$c%d", n+1) {
+				args[i] = v
+			}
+		}
+	}
+	return args
+}
+
+func cursorRow(t *testing.T, conn *pgx.Conn, f corpusFile, at float64) []string {
+	t.Helper()
+	sql := fmt.Sprintf("SELECT to_json(ARRAY(SELECT quote_literal(e.value) FROM json_each_text(to_json(c)) e))::text FROM (%s OFFSET "+
+		"(SELECT (count(*) * %g)::bigint FROM (%s) n) LIMIT 1) c", f.cursor, at, f.cursor)
+	var text string
+	if err := conn.QueryRow(t.Context(), "SET search_path = corpus, public").Scan(); err != nil && err != pgx.ErrNoRows {
+		t.Fatal(err)
+	}
+	if err := conn.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+		t.Fatalf("%s: cursor: %v", f.name, err)
+	}
+	var values []string
+	if err := json.Unmarshal([]byte(text), &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// execute returns the rows of the generic plan as text, and the blocks it reads.
+func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []string) (string, float64) {
+	t.Helper()
+	ctx := t.Context()
+	run := func(sql string) [][][]byte {
+		res := conn.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+		if res.Err != nil {
+			t.Fatalf("%s: %v\n%s", f.name, res.Err, sql)
+		}
+		return res.Rows
+	}
+	run("SET plan_cache_mode = force_generic_plan")
+	run("PREPARE q (" + strings.Join(f.types, ", ") + ") AS " + sql)
+	defer run("DEALLOCATE q")
+	call := "EXECUTE q (" + strings.Join(args, ", ") + ")"
+	var b strings.Builder
+	for _, row := range run(call) {
+		for _, v := range row {
+			fmt.Fprintf(&b, "%q ", v)
+		}
+		b.WriteByte('\n')
+	}
+	p, err := plan.Parse(run("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + call)[0][0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), p.Root.Buffers.Shared()
+}
