@@ -112,10 +112,12 @@ func (p *parser) eatPunct(s string) bool {
 func (p *parser) make(kind ExprKind, lo, hi int, args ...*Expr) *Expr {
 	hi = min(max(hi, lo), len(p.toks))
 	e := &Expr{Kind: kind, Args: args, src: p.source, lo: int32(lo), hi: int32(hi)}
-	e.Start = p.toks[min(lo, p.last())].Start
-	e.End = e.Start
-	if hi > lo {
-		e.End = p.toks[hi-1].End
+	switch {
+	case hi > lo:
+		e.Start, e.End = p.toks[lo].Start, p.toks[hi-1].End
+	case lo > 0: // nothing was read: an empty range behind the token before
+		e.Start = p.toks[lo-1].End
+		e.End = e.Start
 	}
 	for _, a := range args {
 		e.depth = max(e.depth, a.depth+1)

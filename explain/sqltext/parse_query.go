@@ -13,18 +13,18 @@ func (p *parser) nested(role Role) *Block {
 	body := p.cur().Start
 	outer := &Block{Role: role, Parent: parent, BodyStart: body}
 	p.block = outer
+	at := len(p.query.Blocks)
+	p.query.Blocks = append(p.query.Blocks, outer)
 	if p.is("with") {
 		p.ctes(outer)
 	}
 	outer.Start = p.cur().Start
-	at := len(p.query.Blocks)
-	p.query.Blocks = append(p.query.Blocks, outer)
 	if p.punct("(") {
 		outer.Operands = []*Block{p.operand()}
 	} else {
 		p.core(outer)
 	}
-	outer.End = p.peek(-1).End
+	outer.End = max(outer.Start, p.peek(-1).End)
 	if p.isAny("union", "intersect", "except") {
 		outer = p.setOperation(outer, at)
 	}
@@ -68,7 +68,7 @@ func (p *parser) setOperation(first *Block, at int) *Block {
 			p.query.Blocks = append(p.query.Blocks, b)
 			p.block = b
 			p.core(b)
-			b.End = p.peek(-1).End
+			b.End = max(b.Start, p.peek(-1).End)
 			p.block = all
 			all.Operands = append(all.Operands, b)
 		}
@@ -76,7 +76,7 @@ func (p *parser) setOperation(first *Block, at int) *Block {
 			break
 		}
 	}
-	all.End = p.peek(-1).End
+	all.End = max(all.Start, p.peek(-1).End)
 	return all
 }
 

@@ -21,9 +21,12 @@ type Normal struct {
 	Dialect Dialect // the spelling in Source
 	Params  []Placeholder
 	marks   []mark
+	names   map[string]int
+	escaped bool // %% or ?? stands for the sign itself
 }
 
-// mark is one placeholder: its ranges in SQL and in Source.
+// mark is a piece that is written otherwise in SQL than in Source: a
+// placeholder, or a doubled sign.
 type mark struct{ start, end, from, to int }
 
 // Placeholders writes the placeholders of a statement as $n. With Auto the
@@ -33,7 +36,7 @@ func Placeholders(src string, d Dialect) *Normal {
 	if d == Auto {
 		d = detect(src)
 	}
-	n := &Normal{Source: src, Dialect: d}
+	n := &Normal{Source: src, Dialect: d, names: map[string]int{}}
 	toks := LexDialect(src, d)
 	if d == Dollar {
 		n.SQL = src
@@ -92,23 +95,45 @@ func (n *Normal) dollars(toks []Token) {
 func (n *Normal) rewrite(toks []Token) {
 	var b strings.Builder
 	at := 0
-	for i := 0; i < len(toks); i++ {
-		start, end, name, skip := n.placeholderAt(toks, i)
-		if end == 0 {
-			continue
-		}
-		num := n.number(name, n.Source[start:end])
-		b.WriteString(n.Source[at:start])
+	put := func(start, end int, text string) {
+		n.plain(&b, at, start)
 		m := mark{start: b.Len(), from: start, to: end}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(num))
+		b.WriteString(text)
 		m.end = b.Len()
 		n.marks = append(n.marks, m)
 		at = end
-		i += skip
 	}
-	b.WriteString(n.Source[at:])
+	for i := 0; i < len(toks); i++ {
+		if t := toks[i]; n.Dialect == Question && t.Kind == Op && strings.Contains(t.Text(n.Source), "??") {
+			n.escaped = true
+			put(t.Start, t.End, strings.ReplaceAll(t.Text(n.Source), "??", "?"))
+			continue
+		}
+		start, end, name, skip := n.placeholderAt(toks, i)
+		if end > 0 {
+			put(start, end, "$"+strconv.Itoa(n.number(name, n.Source[start:end])))
+			i += skip
+		}
+	}
+	n.plain(&b, at, len(n.Source))
 	n.SQL = b.String()
+}
+
+// plain copies source text that holds no placeholder. Where % opens one, a
+// doubled %% is a single one, inside strings too: the driver sees the text first.
+func (n *Normal) plain(b *strings.Builder, start, end int) {
+	for n.Dialect == Percent || n.Dialect == PercentNamed {
+		i := strings.Index(n.Source[start:end], "%%")
+		if i < 0 {
+			break
+		}
+		n.escaped = true
+		b.WriteString(n.Source[start : start+i])
+		n.marks = append(n.marks, mark{start: b.Len(), end: b.Len() + 1, from: start + i, to: start + i + 2})
+		b.WriteByte('%')
+		start += i + 2
+	}
+	b.WriteString(n.Source[start:end])
 }
 
 // placeholderAt: range and name of a placeholder that starts at token i, and
@@ -139,14 +164,11 @@ func (n *Normal) placeholderAt(toks []Token, i int) (start, end int, name string
 // number returns the number of a placeholder, a new one for a new name and for
 // every nameless one.
 func (n *Normal) number(name, spelling string) int {
-	if name != "" {
-		for _, p := range n.Params {
-			if p.Name == name {
-				return p.N
-			}
-		}
+	if num, ok := n.names[name]; ok && name != "" {
+		return num
 	}
 	p := Placeholder{N: len(n.Params) + 1, Name: name, Spelling: spelling}
+	n.names[name] = p.N
 	n.Params = append(n.Params, p)
 	return p.N
 }
@@ -189,12 +211,23 @@ func (n *Normal) spell(text string) string {
 		if err != nil || num < 1 || num > len(n.Params) {
 			continue
 		}
-		b.WriteString(text[at:t.Start])
+		b.WriteString(n.double(text[at:t.Start]))
 		b.WriteString(n.Params[num-1].Spelling)
 		at = t.End
 	}
-	b.WriteString(text[at:])
+	b.WriteString(n.double(text[at:]))
 	return b.String()
+}
+
+// double writes the sign of the dialect twice where the source does so.
+func (n *Normal) double(text string) string {
+	switch {
+	case !n.escaped:
+		return text
+	case n.Dialect == Question:
+		return strings.ReplaceAll(text, "?", "??")
+	}
+	return strings.ReplaceAll(text, "%", "%%")
 }
 
 // Bindings lists the numbers of the placeholders of a normalised text in the

@@ -16,7 +16,7 @@ const (
 type Query struct {
 	SQL    string   // the text, placeholders as $n
 	Verb   string   // first keyword: select, with, values, table, delete, update, insert, …
-	Blocks []*Block // in the order they begin
+	Blocks []*Block // outer ones before those inside them
 	Writes bool     // changes data: DML, also inside a CTE, or SELECT … INTO
 	source *source
 }

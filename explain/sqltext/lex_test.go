@@ -1,0 +1,130 @@
+package sqltext
+
+import (
+	"strings"
+	"testing"
+)
+
+// kinds writes the tokens of src as "kind:text", separated by spaces.
+func kinds(src string, d Dialect) string {
+	names := map[Kind]string{Word: "w", Quoted: "q", String: "s", Number: "n", Param: "p", Op: "o", Punct: ".", Bad: "!"}
+	var out []string
+	for _, t := range LexDialect(src, d) {
+		if t.Kind != EOF {
+			out = append(out, names[t.Kind]+":"+t.Text(src))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestLex(t *testing.T) {
+	for _, c := range []struct {
+		name, src string
+		dialect   Dialect
+		want      string
+	}{
+		{"strings", `'a''b' E'\'' U&'\0041' x'1F' $$a$$ $t$ $$ $t$`, Dollar, `s:'a''b' s:E'\'' s:U&'\0041' s:x'1F' s:$$a$$ s:$t$ $$ $t$`},
+		{"identifiers", `a$1 "A""b" U&"x" é_1`, Dollar, `w:a$1 q:"A""b" q:U&"x" w:é_1`},
+		{"numbers", `1 1.5 .5 1e-3 0x1F 1_000 1..2 1.e`, Dollar, `n:1 n:1.5 n:.5 n:1e-3 n:0x1F n:1_000 n:1 .:.. n:2 n:1. w:e`},
+		{"operators", `a<-1 a@-1 a<=b a<>-b @>+`, Dollar, `w:a o:< o:- n:1 w:a o:@- n:1 w:a o:<= w:b w:a o:<> o:- w:b o:@>+`},
+		{"comments", "a--x\nb/* /* */ */c*/*x*/d", Dollar, `w:a w:b w:c o:* w:d`},
+		{"no end", `'abc`, Dollar, `!:'abc`},
+		{"comment without end", `a /* b`, Dollar, `w:a !:/* b`},
+		{"casts", `a::b :c`, Dollar, `w:a .::: w:b .:: w:c`},
+		{"question", `a >? and b ? 'k' and c = ?::int and d ?| e`, Question, `w:a o:> p:? w:and w:b o:? s:'k' w:and w:c o:= p:? .::: w:int w:and w:d o:?| w:e`},
+		{"colon", `a=:x and b::text[1:2] limit :n`, Colon, `w:a o:= p::x w:and w:b .::: w:text .:[ n:1 .:: n:2 .:] w:limit p::n`},
+		{"percent", `a=%s and b % c > %s`, Percent, `w:a o:= p:%s w:and w:b o:% w:c o:> p:%s`},
+		{"percent named", `a >= %(x)s`, PercentNamed, `w:a o:>= p:%(x)s`},
+		{"at", `a<@id and b @> c and d = @x`, At, `w:a o:< p:@id w:and w:b o:@> w:c w:and w:d o:= p:@x`},
+	} {
+		if got := kinds(c.src, c.dialect); got != c.want {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c.name, c.src, got, c.want)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	src := "\\set x 1\n-- name: First :many\n-- a note\nselect 1;\n\n;select ';' /* ; */;\n-- name: third^\nselect 3\n-- name: fourth\nselect 4\n" +
+		"/* @name fifth */ select 5;\ncopy t (a) from stdin;\nselect 'data';\n\\.\n" +
+		"create function f() returns int begin atomic select 1; select case when true then 2 end; end;\nselect 'open"
+	type want struct {
+		text, name string
+		line       int
+	}
+	wants := []want{
+		{"select 1", "First", 4},
+		{"select ';'", "", 6},
+		{"select 3", "third^", 8},
+		{"select 4", "fourth", 10},
+		{"select 5", "fifth", 11},
+		{"copy t (a) from stdin", "", 12},
+		{"create function f() returns int begin atomic select 1; select case when true then 2 end; end", "", 15},
+		{"select 'open", "", 16},
+	}
+	got := Split(src)
+	for i, w := range wants {
+		if i >= len(got) {
+			t.Fatalf("got %d statements, want %d", len(got), len(wants))
+		}
+		if g := got[i]; g.Text != w.text || g.Name != w.name || g.Line != w.line {
+			t.Errorf("statement %d: got %q named %q on line %d, want %q named %q on line %d", i, g.Text, g.Name, g.Line, w.text, w.name, w.line)
+		}
+	}
+	if len(got) != len(wants) {
+		t.Errorf("got %d statements, want %d", len(got), len(wants))
+	}
+	if !got[len(got)-1].Broken || got[0].Broken {
+		t.Errorf("the string without end is not marked, or the first statement is")
+	}
+}
+
+func TestPlaceholders(t *testing.T) {
+	for _, c := range []struct {
+		src     string
+		dialect Dialect
+		want    string
+	}{
+		{"a > $2 or b = $1", Dollar, "a > $2 or b = $1"},
+		{"a > ? or (a = ? and j ? 'k')", Question, "a > $1 or (a = $2 and j ? 'k')"},
+		{"a > :cur or a = :cur and b > :id", Colon, "a > $1 or a = $1 and b > $2"},
+		{"a > %s or b like 'x%%' and c %% 2 = %s", Percent, "a > $1 or b like 'x%' and c % 2 = $2"},
+		{"a > %(cur)s or a = %(cur)s", PercentNamed, "a > $1 or a = $1"},
+		{"a > @cur or a = sqlc.narg('cur') or b = sqlc.arg(id)", At, "a > $1 or a = $1 or b = $2"},
+		{"a @> '{}' and b::text = 'x:y' and c % 2 = 0", Dollar, "a @> '{}' and b::text = 'x:y' and c % 2 = 0"},
+		{"a = '%s' and b = ':x'", Dollar, "a = '%s' and b = ':x'"},
+	} {
+		n := Placeholders(c.src, Auto)
+		if n.Dialect != c.dialect || n.SQL != c.want {
+			t.Errorf("%s: got %s %s, want %s %s", c.src, n.Dialect, n.SQL, c.dialect, c.want)
+		}
+	}
+}
+
+// An edit of the normalised text leaves the source alone elsewhere and writes
+// its placeholders and percent signs.
+func TestOriginal(t *testing.T) {
+	src := "select * from t where x like 'a%%' and (a > %s or a = %s and b > %s) -- 100%%\nlimit %s"
+	n := Placeholders(src, Auto)
+	at := strings.Index(n.SQL, "(a >")
+	edits := []Edit{{Start: at, End: at, Text: "a >= LEAST($1, $2) and c % 2 = 0 and "}}
+	got := Splice(src, n.Original(edits))
+	want := strings.Replace(src, "(a >", "a >= LEAST(%s, %s) and c %% 2 = 0 and (a >", 1)
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := Bindings(Splice(n.SQL, edits)), []int{1, 2, 1, 2, 3, 4}; !equalInts(got, want) {
+		t.Errorf("bind order: got %v, want %v", got, want)
+	}
+}
+
+func equalInts(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
