@@ -25,7 +25,7 @@ func TestOnlyShowIsSent(t *testing.T) {
 }
 
 func TestOpenSaysWhy(t *testing.T) {
-	bouncertest.Program(t)
+	bouncertest.Need(t)
 	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
 	server := srv.DSN("postgres", "postgres")
 	p := bouncertest.Start(t, server, bouncertest.Options{})
@@ -67,7 +67,7 @@ func TestOpenSaysWhy(t *testing.T) {
 }
 
 func TestPassword(t *testing.T) {
-	bouncertest.Program(t)
+	bouncertest.Need(t)
 	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
 	p := bouncertest.Start(t, srv.DSN("postgres", "postgres"), bouncertest.Options{
 		Users: map[string]string{"stats": "geheim"}, Settings: map[string]string{"auth_type": "scram-sha-256"},
@@ -88,7 +88,7 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%q: got %v after %d questions, want success %v after one", tt.answer, err, asked, tt.ok)
 		}
 		if err == nil {
-			p.Restart(t)
+			restart(t, p)
 			if _, err := c.Read(t.Context()); err != nil {
 				t.Errorf("reading after a restart: %v", err)
 			}
@@ -107,7 +107,7 @@ func TestReadComesBackAfterARestart(t *testing.T) {
 	if r.VersionNum < 11200 || r.Took <= 0 || len(r.Databases) != 1 || len(r.Config) == 0 || len(r.Lists) == 0 || len(r.Missing) != 0 {
 		t.Errorf("got reading %+v, want all of it", r)
 	}
-	p.Restart(t)
+	restart(t, p)
 	if _, err := c.Read(t.Context()); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}

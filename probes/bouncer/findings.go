@@ -244,6 +244,7 @@ func (j *judge) clientsOver() {
 		}
 		j.add(f)
 	}
+	j.clientLimits()
 	can, limit := j.in.Spec.ClientCap, value(j.v.ClientsMax)
 	if n := j.in.Spec.Instances; n > len(j.in.Instances) && len(j.in.Instances) > 0 {
 		limit = limit / len(j.in.Instances) * n // the others are as the ones we read
@@ -255,6 +256,37 @@ func (j *judge) clientsOver() {
 			Action:   "raise max_client_conn to at least that, or make the roles' pools smaller",
 			Evidence: map[string]any{"cap": can, "max_client_conn": limit},
 		})
+	}
+}
+
+// clientLimits holds the clients of databases and users against limits of their
+// own, which 1.24 brought.
+func (j *judge) clientLimits() {
+	for i, in := range j.in.Instances {
+		if in.Reading == nil {
+			continue
+		}
+		near := func(what, name string, used, limit *int) {
+			if used == nil || value(limit) <= 0 || *used*100 < *limit*nearPercent {
+				return
+			}
+			f := probes.Finding{
+				Rule: ruleClientsOver, Severity: probes.Warn, Subject: name,
+				Message:  fmt.Sprintf("%s %s of %s has %d of the %d clients it may have", what, quoted(name), j.at(i), *used, *limit),
+				Action:   "close idle clients or raise its max_" + map[string]string{"database": "db", "user": "user"}[what] + "_client_connections",
+				Evidence: map[string]any{"target": in.Reading.Target, "clients": *used, "limit": *limit},
+			}
+			if *used >= *limit {
+				f.Severity, f.Message = probes.Error, f.Message+": new clients are refused"
+			}
+			j.add(f)
+		}
+		for _, d := range in.Reading.Databases {
+			near("database", d.Name, d.Clients, d.MaxClients)
+		}
+		for _, u := range in.Reading.Users {
+			near("user", u.Name, u.Clients, u.MaxClients)
+		}
 	}
 }
 

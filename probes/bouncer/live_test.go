@@ -92,7 +92,7 @@ func TestPausedAndDisabled(t *testing.T) {
 	g := newRig(t, nil, o)
 	g.exec(g.client(0, "app", "werft:api"), "select 1")
 	silent(t, g.look(), rulePaused, ruleDisabled)
-	g.poolers[0].Admin(t, "PAUSE shop", "DISABLE books")
+	g.admin("PAUSE shop", "DISABLE books")
 	v := g.look()
 	if f := says(t, v, rulePaused, "shop", "paused"); f.Severity != "warn" {
 		t.Errorf("got %s, want warn while nobody waits", f.Severity)
@@ -107,7 +107,7 @@ func TestPausedAndDisabled(t *testing.T) {
 		t.Errorf("got %s, want error", f.Severity)
 	}
 	silent(t, v, ruleNotFull, rulePoolFull)
-	g.poolers[0].Admin(t, "RESUME shop", "ENABLE books")
+	g.admin("RESUME shop", "ENABLE books")
 	silent(t, g.look(), rulePaused, ruleDisabled)
 }
 
@@ -115,7 +115,7 @@ func TestPausedAndDisabled(t *testing.T) {
 // the server alone.
 func TestPausedWhole(t *testing.T) {
 	g := newRig(t, nil, app(nil))
-	g.poolers[0].Admin(t, "PAUSE")
+	g.admin("PAUSE")
 	g.send(0, "app", "werft:api", "select 1")
 	v := g.until("a waiting client", func(v *View) bool { return pool(v, "shop", "app").MaxWaitS > 1.2 })
 	if v.Instances[0].Paused != nil {

@@ -29,7 +29,7 @@ type rig struct {
 // newRig starts a server and a pooler per element of o.
 func newRig(t *testing.T, set map[string]string, o ...bouncertest.Options) *rig {
 	t.Helper()
-	bouncertest.Program(t)
+	bouncertest.Need(t)
 	in := pgtest.Any(t)
 	g := &rig{t: t, srv: pgtest.Start(t, in, pgserver.Options{Settings: set})}
 	pgtest.Exec(t, g.srv.DSN("postgres", "postgres"), "create role app login", "create role other login",
@@ -137,51 +137,6 @@ func (g *rig) until(what string, ok func(*View) bool) *View {
 	}
 }
 
-// finding is the first of that rule, nil when there is none.
-func finding(v *View, rule string) *probes.Finding {
-	for i := range v.Findings {
-		if v.Findings[i].Rule == rule {
-			return &v.Findings[i]
-		}
-	}
-	return nil
-}
-
-func pool(v *View, database, user string) *PoolView {
-	for i := range v.Pools {
-		if v.Pools[i].Database == database && v.Pools[i].User == user {
-			return &v.Pools[i]
-		}
-	}
-	return &PoolView{}
-}
-
-// says fails unless the rule fired and its message has all the parts.
-func says(t *testing.T, v *View, rule string, parts ...string) *probes.Finding {
-	t.Helper()
-	f := finding(v, rule)
-	if f == nil {
-		t.Fatalf("got no %s, findings %+v", rule, v.Findings)
-	}
-	for _, p := range parts {
-		if !strings.Contains(f.Message, p) {
-			t.Errorf("%s: got %q, want %q in it", rule, f.Message, p)
-		}
-	}
-	t.Logf("%s %s: %s\n   → %s", f.Severity, f.Rule, f.Message, f.Action)
-	return f
-}
-
-// silent fails when one of the rules fired.
-func silent(t *testing.T, v *View, rules ...string) {
-	t.Helper()
-	for _, r := range rules {
-		if f := finding(v, r); f != nil {
-			t.Errorf("got %s: %s, want none", r, f.Message)
-		}
-	}
-}
-
 // reopen opens a new sampler: limits are read on its slow clock.
 func (g *rig) reopen() {
 	g.t.Helper()
@@ -192,4 +147,19 @@ func (g *rig) reopen() {
 	}
 	g.t.Cleanup(s.Close)
 	g.sampler = s
+}
+
+// admin sends commands to the first pooler's console.
+func (g *rig) admin(commands ...string) {
+	g.t.Helper()
+	if err := g.poolers[0].Admin(g.t.Context(), commands...); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func restart(t *testing.T, p *bouncertest.Pooler) {
+	t.Helper()
+	if err := p.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }

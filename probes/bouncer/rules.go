@@ -10,17 +10,18 @@ type Rule struct {
 	Source   string // where the fact behind it comes from
 }
 
-// Names of the rules.
+// Names of the rules. Those that package budget holds against the file alone have
+// the same name there: pooler-clients-over, pooler-server-over, needs-session-state.
 const (
 	ruleClientsOver  = "pooler-clients-over"
-	ruleServerSide   = "pooler-server-side-over"
+	ruleServerSide   = "pooler-server-over"
 	ruleNotFull      = "waiting-while-pool-not-full"
 	rulePoolFull     = "pooler-pool-full"
 	rulePaused       = "pooler-paused"
 	ruleDisabled     = "pooler-disabled"
 	ruleCancels      = "pooler-cancels-waiting"
 	ruleStranded     = "advisory-lock-stranded"
-	ruleSessionState = "session-state-through-pooler"
+	ruleSessionState = "needs-session-state"
 	ruleFileDiffers  = "pooler-file-differs"
 	ruleUnreachable  = "pooler-console-away"
 )

@@ -1,6 +1,12 @@
 package bouncer
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
 
 // sums adds up the instances.
 func (j *judge) sums() {
@@ -110,6 +116,33 @@ func (j *judge) databaseCap(i int, d *Database) (n int, limited bool) {
 		return min(n, d.MaxConnections), true
 	}
 	return n, limited
+}
+
+// Together finds that several poolers can open more connections than the server
+// has, though each alone cannot.
+func Together(views []*View) []probes.Finding {
+	var names []string
+	var usable *int
+	total, now := 0, 0
+	for _, v := range views {
+		s := v.Servers
+		if s.Usable == nil || s.Cap == nil || *s.Cap > *s.Usable {
+			continue // another server's, or it has a finding of its own
+		}
+		usable = s.Usable
+		names = append(names, quoted(v.Name))
+		total += *s.Cap
+		now += s.Now
+	}
+	if len(names) < 2 || total <= *usable {
+		return nil
+	}
+	return []probes.Finding{{
+		Rule: ruleServerSide, Severity: probes.Warn, Subject: strings.Join(names, ", "),
+		Message:  fmt.Sprintf("the pools of %s together can open %d server connections, and the server has %d; now %d", strings.Join(names, ", "), total, *usable, now),
+		Action:   "lower default_pool_size or set max_db_connections, counted over all poolers of the server",
+		Evidence: map[string]any{"cap": total, "usable": *usable, "now": now, "poolers": names},
+	}}
 }
 
 // modes are the pool modes that are in use, "transaction" first: what a role

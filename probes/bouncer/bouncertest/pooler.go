@@ -4,6 +4,7 @@ package bouncertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -14,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,44 +52,37 @@ type Pooler struct {
 	port int // of 127.0.0.1; 0 without TCP
 	cmd  *exec.Cmd
 	done chan struct{}
-	stop sync.Once
 }
 
-// Program is the pgbouncer that tests run; without one the test is skipped.
-func Program(t testing.TB) string {
-	t.Helper()
+// ErrNotInstalled says that there is no pgbouncer to run.
+var ErrNotInstalled = errors.New("pgbouncer is not installed")
+
+// Program is the pgbouncer to run.
+func Program() (string, error) {
 	for _, p := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"} {
 		if path, err := exec.LookPath(p); err == nil {
-			return path
+			return path, nil
 		}
 	}
-	t.Skip("pgbouncer is not installed")
-	return ""
+	return "", ErrNotInstalled
 }
 
-// Start runs a PgBouncer in front of the server of dsn, whose Unix socket is in a
-// private folder: PgBouncer's own files go into it, and it runs as the folder's
-// owner, since it refuses to run as root. It ends with the test, and on Linux
-// with the test's process too.
+// Need skips the test where there is no pgbouncer.
+func Need(t testing.TB) {
+	t.Helper()
+	if _, err := Program(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// Start is Launch for a test, which the pooler ends with; it is skipped where
+// there is no pgbouncer.
 func Start(t testing.TB, dsn string, o Options) *Pooler {
 	t.Helper()
-	program := Program(t)
-	cfg, err := pgconn.ParseConfig(dsn)
+	Need(t)
+	p, err := Launch(t.Context(), dsn, o)
 	if err != nil {
 		t.Fatal(err)
-	}
-	p := &Pooler{done: make(chan struct{})}
-	for try := 0; ; try++ {
-		if p.dir, err = layFolder(cfg.Host, int(cfg.Port), o, &p.port); err != nil {
-			t.Fatalf("laying the pooler's folder: %v", err)
-		}
-		if err = p.launch(t.Context(), program); err == nil {
-			break
-		}
-		if !o.TCP || try == 5 { // else the port may have been taken meanwhile
-			t.Fatalf("starting %s: %v\n%s", program, err, p.Log())
-		}
-		p.done = make(chan struct{})
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -98,6 +91,34 @@ func Start(t testing.TB, dsn string, o Options) *Pooler {
 		p.Stop()
 	})
 	return p
+}
+
+// Launch runs a PgBouncer in front of the server of dsn, whose Unix socket is in
+// a private folder: PgBouncer's own files go into it, and it runs as the folder's
+// owner, since it refuses to run as root. The caller must Stop it; on Linux it
+// ends with our process too.
+func Launch(ctx context.Context, dsn string, o Options) (*Pooler, error) {
+	program, err := Program()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := pgconn.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		p := &Pooler{}
+		if p.dir, err = layFolder(cfg.Host, int(cfg.Port), o, &p.port); err != nil {
+			return nil, fmt.Errorf("laying the pooler's folder: %w", err)
+		}
+		if err = p.launch(ctx, program); err == nil {
+			return p, nil
+		}
+		p.Stop()
+		if !o.TCP || try == 5 { // else the port may have been taken meanwhile
+			return nil, fmt.Errorf("starting %s: %w\n%s", program, err, p.Log())
+		}
+	}
 }
 
 // layFolder makes the folder with its configuration inside the server's.
@@ -181,7 +202,7 @@ func (p *Pooler) launch(ctx context.Context, program string) error {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}
 	}
 	dieWithUs(cmd.SysProcAttr)
-	p.cmd = cmd
+	p.cmd, p.done = cmd, make(chan struct{})
 	started := make(chan error)
 	go func() {
 		// Linux sends the death signal when the thread that forked ends.
@@ -246,18 +267,18 @@ func (p *Pooler) TCPDSN(user, database string) string {
 func (p *Pooler) Console() string { return p.DSN(StatsUser, "pgbouncer") }
 
 // Admin sends console commands such as "PAUSE app" as the user that may.
-func (p *Pooler) Admin(t testing.TB, commands ...string) {
-	t.Helper()
-	c, err := pgconn.Connect(t.Context(), p.DSN(AdminUser, "pgbouncer"))
+func (p *Pooler) Admin(ctx context.Context, commands ...string) error {
+	c, err := pgconn.Connect(ctx, p.DSN(AdminUser, "pgbouncer"))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer c.Close(context.Background())
 	for _, cmd := range commands {
-		if _, err := c.Exec(t.Context(), cmd).ReadAll(); err != nil {
-			t.Fatalf("%s: %v", cmd, err)
+		if _, err := c.Exec(ctx, cmd).ReadAll(); err != nil {
+			return fmt.Errorf("%s: %w", cmd, err)
 		}
 	}
+	return nil
 }
 
 // Log is all it logged.
@@ -273,21 +294,18 @@ func (p *Pooler) Log() string {
 func (p *Pooler) PID() int { return p.cmd.Process.Pid }
 
 // Stop ends the process at once, its clients and server connections with it.
+// Calling it again does nothing.
 func (p *Pooler) Stop() {
-	p.stop.Do(func() {
-		_ = p.cmd.Process.Kill() // no error but that it has ended
-		<-p.done
-	})
+	if p.cmd == nil || p.cmd.Process == nil {
+		return
+	}
+	_ = p.cmd.Process.Kill() // no error but that it has ended
+	<-p.done
 }
 
 // Restart ends the process and starts it again on the same socket and port.
-func (p *Pooler) Restart(t testing.TB) {
-	t.Helper()
-	_ = p.cmd.Process.Kill() // no error but that it has ended
-	<-p.done
-	p.done = make(chan struct{})
-	_ = os.Remove(p.socket()) // it removes a stale one by itself in newer versions
-	if err := p.launch(t.Context(), p.cmd.Path); err != nil {
-		t.Fatalf("starting PgBouncer again: %v\n%s", err, p.Log())
-	}
+func (p *Pooler) Restart(ctx context.Context) error {
+	p.Stop()
+	_ = os.Remove(p.socket()) // a version may leave it behind, and not start over it
+	return p.launch(ctx, p.cmd.Path)
 }
