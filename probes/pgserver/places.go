@@ -72,6 +72,29 @@ func fetchDir() (string, error) {
 	return filepath.Join(dir, "server"), nil
 }
 
+// maxBase is the longest folder under which a server's socket has a path that
+// every system takes: MkdirTemp adds up to ten digits.
+const maxBase = maxSocketPath - len("/"+dirPrefix+"4294967295/.s.PGSQL.65535")
+
+// tempBase is the system's temporary folder, or /tmp where that one's path is
+// too long for a socket or, being root's own, is closed to the account.
+func tempBase(acct account) string {
+	const shared = "/tmp"
+	base := os.TempDir()
+	if len(base) > maxBase {
+		return shared
+	}
+	if acct.id() == os.Geteuid() {
+		return base
+	}
+	for d := base; d != filepath.Dir(d); d = filepath.Dir(d) {
+		if fi, err := os.Stat(d); err != nil || fi.Mode().Perm()&0o001 == 0 {
+			return shared
+		}
+	}
+	return base
+}
+
 // cleanEnv is the environment of everything that runs here: without what would
 // turn a server or initdb from what we ask of it (PGDATA, PGPORT, LC_*,
 // LD_PRELOAD and the like).

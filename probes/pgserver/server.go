@@ -242,24 +242,6 @@ func (s *Server) removeDir() {
 	}
 }
 
-// tempBase is the system's temporary folder; root's own may be closed to the
-// account that the server runs as.
-func tempBase(acct account) string {
-	base := os.TempDir()
-	if acct.id() == os.Geteuid() {
-		return base
-	}
-	for d := base; ; d = filepath.Dir(d) {
-		fi, err := os.Stat(d)
-		if err != nil || fi.Mode().Perm()&0o001 == 0 {
-			return "/tmp"
-		}
-		if d == filepath.Dir(d) {
-			return base
-		}
-	}
-}
-
 // MemoryBase is a folder in memory for Options.Base, "" where there is none with
 // room to spare.
 func MemoryBase() string { return memoryDir(1 << 30) }

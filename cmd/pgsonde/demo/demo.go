@@ -168,11 +168,26 @@ func (i *Incident) keepServer(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err := i.server.Restart(ctx); err != nil && ctx.Err() == nil {
+		if err := i.bringBack(ctx); err != nil && ctx.Err() == nil {
 			i.fail(fmt.Errorf("bringing the demo's server back: %w", err))
 			return
 		}
 	}
+}
+
+// bringBack tries for a while: in the meantime another program may have come to
+// use the server's port, for a connection of its own.
+func (i *Incident) bringBack(ctx context.Context) error {
+	var err error
+	for range 20 {
+		if err = i.server.Restart(ctx); err == nil {
+			return nil
+		}
+		if serr := sleep(ctx, 500*time.Millisecond); serr != nil {
+			return serr
+		}
+	}
+	return err
 }
 
 // runByGo says whether the program is one that `go run` built and waits for.
