@@ -117,6 +117,8 @@ func (pl *placer) run() {
 			p, pl.ready = pl.ready[0], pl.ready[1:]
 		case len(pl.some) > 0:
 			p, pl.some = pl.some[0], pl.some[1:]
+		case pl.rescue():
+			continue
 		default:
 			return
 		}
@@ -125,6 +127,29 @@ func (pl *placer) run() {
 			pl.drawn(p)
 		}
 	}
+}
+
+// rescue is for those whose candidates all stand in a circle with them: they may
+// be drawn under any blocker that is drawn. Who is left after that leads to
+// nothing but circles.
+func (pl *placer) rescue() bool {
+	f := pl.f
+	for p := range f.g.procs {
+		if f.nodes[p] != nil {
+			continue
+		}
+		for _, w := range f.g.procs[p].waits {
+			f.g.blockers(w, func(l link) bool {
+				if f.nodes[l.proc] == nil {
+					return true
+				}
+				f.cand[p] = append(f.cand[p], option{l, w})
+				pl.some = append(pl.some, p)
+				return false
+			})
+		}
+	}
+	return len(pl.some) > 0
 }
 
 // put draws p under the best of its candidates that are drawn.
