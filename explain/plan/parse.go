@@ -12,6 +12,7 @@ import (
 const (
 	MaxBytes = 64 << 20 // of JSON
 	maxDepth = 1000     // nested plan nodes
+	maxGap   = 4096     // blanks between a brace and its first key
 )
 
 // ErrNoPlan is returned for JSON, or text, that holds no plan.
@@ -33,14 +34,14 @@ func Parse(text []byte) (*Tree, error) {
 	var one rawTree
 	if text[0] == '[' {
 		var many []rawTree
-		if err := json.Unmarshal(text, &many); err != nil {
+		if err := first(text, &many); err != nil {
 			return nil, fmt.Errorf("reading plan: %w", err)
 		}
 		if len(many) == 0 {
 			return nil, ErrNoPlan
 		}
 		one = many[0]
-	} else if err := json.Unmarshal(text, &one); err != nil {
+	} else if err := first(text, &one); err != nil {
 		return nil, fmt.Errorf("reading plan: %w", err)
 	}
 	if one.Plan == nil || one.Plan.NodeType == "" {
@@ -72,18 +73,20 @@ func checkDepth(text []byte) error {
 	return nil
 }
 
-// trim drops what psql and a log line put round the JSON.
+// first decodes the first JSON value of a text.
+func first(text []byte, into any) error {
+	return json.NewDecoder(bytes.NewReader(text)).Decode(into)
+}
+
+// trim drops what psql and a log line put before the JSON, and psql's "+" at the
+// ends of lines.
 func trim(text []byte) []byte {
-	start := bytes.IndexAny(text, "[{")
+	start := opening(text)
 	if start < 0 {
 		return nil
 	}
-	end := bytes.LastIndexAny(text, "]}")
-	if end < start {
-		return nil
-	}
-	head, body := text[:start], text[start:end+1]
-	if !bytes.Contains(head, []byte("QUERY PLAN")) && !bytes.Contains(body, []byte("+\n")) {
+	body := text[start:]
+	if !bytes.Contains(body, []byte("+\n")) && !bytes.Contains(body, []byte("+\r\n")) {
 		return body
 	}
 	lines := strings.Split(string(body), "\n")
@@ -92,6 +95,32 @@ func trim(text []byte) []byte {
 		lines[i] = strings.TrimRight(strings.TrimSuffix(l, "+"), " ")
 	}
 	return []byte(strings.Join(lines, "\n"))
+}
+
+// opening finds where the JSON starts: at a brace before a key, or an empty pair,
+// and at the bracket before that brace, if there is one. A log line's prefix may
+// hold brackets too.
+func opening(text []byte) int {
+	bracket := -1
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case ' ', '\t', '\r', '\n', '+':
+		case '[':
+			bracket = i
+		case '{':
+			rest := bytes.TrimLeft(text[i+1:min(len(text), i+1+maxGap)], " \t\r\n+")
+			if len(rest) > 0 && (rest[0] == '"' || rest[0] == '}') {
+				if bracket >= 0 {
+					return bracket
+				}
+				return i
+			}
+			bracket = -1
+		default:
+			bracket = -1
+		}
+	}
+	return -1
 }
 
 // tree turns the decoded JSON into the exported form.
