@@ -132,7 +132,7 @@ func (t *route) greet(ctx context.Context, pg *pgconn.PgConn) (hello, error) {
 		t.plain = true
 		return h, nil
 	}
-	if sets := t.settings(); sets != "" {
+	if sets := t.settings(h.versionNum); sets != "" {
 		if _, err := simple(ctx, pg, sets); err != nil {
 			return hello{}, err
 		}
@@ -140,9 +140,14 @@ func (t *route) greet(ctx context.Context, pg *pgconn.PgConn) (hello, error) {
 	return h, nil
 }
 
-// settings are what a direct session still has to be told after the start.
-func (t *route) settings() string {
+// settings are what a direct session still has to be told after the start. It is
+// idle between ticks, and must not be ended for that: there may be no second
+// chance to get in.
+func (t *route) settings(versionNum int) string {
 	var sets []string
+	if versionNum >= 140000 {
+		sets = append(sets, "set idle_session_timeout = 0")
+	}
 	if t.plain {
 		sets = append(sets, "set search_path = ''; set jit = off; set bytea_output = hex")
 	}

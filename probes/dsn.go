@@ -15,7 +15,7 @@ type keyword struct{ key, value string }
 // driverKeywords are libpq's keywords that the driver handles itself.
 var driverKeywords = strings.Fields(`host port dbname database user password passfile connect_timeout sslmode ssl sslkey sslcert
  sslcertmode sslrootcert sslnegotiation sslpassword sslsni krbsrvname target_session_attrs service servicefile
- min_protocol_version max_protocol_version channel_binding require_auth application_name client_encoding options`)
+ min_protocol_version max_protocol_version channel_binding require_auth client_encoding options`)
 
 // ignoredKeywords are known to libpq or to connection pools and mean nothing here.
 var ignoredKeywords = strings.Fields(`gssencmode gsslib gssdelegation sslcompression sslcrl sslcrldir requiressl
@@ -35,10 +35,9 @@ var unsafeToIgnore = map[string]string{
 type dsn struct {
 	driver   string // for pgconn.ParseConfig
 	hostaddr string
-	appName  string // fallback_application_name
 	alive    keepalive
 	passfile string // passfile= of the string
-	password bool   // the string carries a password
+	password bool   // the string or the environment carries a password
 	ignored  []string
 }
 
@@ -52,7 +51,7 @@ func parseDSN(o Options) (dsn, error) {
 	if err != nil {
 		return d, err
 	}
-	d.password = isURL && strings.Contains(strings.SplitN(head, "@", 2)[0][len("postgres://"):], ":") && strings.Contains(head, "@")
+	d.password = o.Getenv("PGPASSWORD") != "" || isURL && strings.Contains(strings.SplitN(head, "@", 2)[0][len("postgres://"):], ":") && strings.Contains(head, "@")
 	kept, err := d.sort(words)
 	if err != nil {
 		return d, err
@@ -109,8 +108,7 @@ func (d *dsn) take(w keyword) bool {
 	switch w.key {
 	case "hostaddr":
 		d.hostaddr = w.value
-	case "fallback_application_name":
-		d.appName = w.value
+	case "fallback_application_name", "application_name": // ours is always the same
 	case "keepalives":
 		d.alive.off = w.value == "0"
 	case "keepalives_idle":

@@ -30,7 +30,7 @@ func TestHostileSettings(t *testing.T) {
 			"alter role victim set statement_timeout = '20ms'", "alter role victim set default_transaction_isolation = 'serializable'",
 			"alter role victim set default_transaction_read_only = on", "alter role victim set client_encoding = 'LATIN1'",
 			"alter role victim set standard_conforming_strings = off", "alter role victim set intervalstyle = 'iso_8601'",
-			"alter role victim set idle_in_transaction_session_timeout = '7min'")
+			"alter role victim set idle_in_transaction_session_timeout = '7min'", "alter role victim set idle_session_timeout = '300ms'")
 		client(t, srv.DSN("postgres", "postgres"), "app", "begin", "select 'a\x01é'")
 		s := open(t, Options{DSN: srv.DSN("victim", "postgres")})
 		for range 5 {
@@ -45,6 +45,10 @@ func TestHostileSettings(t *testing.T) {
 				t.Errorf("got a session of %v", age)
 			}
 		}
+		time.Sleep(400 * time.Millisecond)
+		if snap := tick(t, s, Want{}); len(snap.Notes) > 0 || snap.Cost.Connections != 2 {
+			t.Errorf("got %v: an idle session was ended", snap.Notes)
+		}
 		server, limits := s.Facts()
 		if !server.ReadOnly || server.Masked {
 			t.Errorf("got %+v, want read-only by default and not masked", server)
@@ -55,6 +59,9 @@ func TestHostileSettings(t *testing.T) {
 			t.Errorf("got %v, want the login's own timeouts and not pgsonde's", limits.Settings)
 		}
 		want := RoleSetting{Role: "victim", Name: "statement_timeout", Value: "20ms"}
+		if got := limits.Settings["idle_session_timeout"]; got != "300ms" {
+			t.Errorf("got idle_session_timeout %q, want the login's own", got)
+		}
 		found := false
 		for _, rs := range limits.RoleSettings {
 			found = found || rs == want

@@ -21,9 +21,11 @@ type Sampler struct {
 	watch  *link         // activity, kills
 	work   *link         // locks, catalogs; the same link with one connection
 
-	life context.Context // ends with Close
-	end  context.CancelFunc
-	jobs errgroup.Group
+	life   context.Context // ends with Close
+	end    context.CancelFunc
+	jobs   errgroup.Group
+	gate   sync.Mutex // guards closed: no job starts once Close waits for them
+	closed bool
 
 	// readLocks reads the lock manager; nil: nobody does.
 	readLocks func(context.Context, LockAsk) (*Locks, error)
@@ -90,7 +92,7 @@ func (s *Sampler) connectWork(ctx context.Context) error {
 	if err := s.work.take(ctx); err != nil {
 		return err
 	}
-	defer s.work.give()
+	defer s.release(s.work)
 	if s.work.up() {
 		return nil
 	}
@@ -123,6 +125,9 @@ func (s *Sampler) Interval(base time.Duration) time.Duration {
 
 // Close ends the connections at once, whatever they are doing.
 func (s *Sampler) Close() {
+	s.gate.Lock()
+	s.closed = true
+	s.gate.Unlock()
 	s.end()
 	for _, l := range []*link{s.watch, s.work} {
 		l.shut()
@@ -163,7 +168,7 @@ func (s *Sampler) on(ctx context.Context, l *link, timeout time.Duration, name s
 	if err := l.take(ctx); err != nil {
 		return nil, err
 	}
-	defer l.give()
+	defer s.release(l)
 	if !l.up() {
 		return nil, ErrNoConnection
 	}
@@ -181,9 +186,23 @@ func (s *Sampler) note(text string) {
 	s.notes = append(s.notes, Note{At: s.state.at, Text: text})
 }
 
+// release gives a link back, or up: what was connected while Close ran.
+func (s *Sampler) release(l *link) {
+	if s.life.Err() != nil {
+		l.drop()
+	}
+	l.give()
+}
+
 // job runs f in the background until Close; done is closed when it returned.
 func (s *Sampler) job(f func(context.Context)) (done chan struct{}) {
 	done = make(chan struct{})
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.closed {
+		close(done)
+		return done
+	}
 	s.jobs.Go(func() error {
 		defer close(done)
 		f(s.life)

@@ -201,3 +201,30 @@ func checkStates(t *testing.T, snap *Snapshot, masked bool) {
 		t.Errorf("got %d of the two groups", found)
 	}
 }
+
+// Close at any moment of a tick leaves nothing on the server.
+func TestCloseWhileTicking(t *testing.T) {
+	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
+	c := client(t, srv.DSN("postgres", "postgres"), "observer")
+	for i := range 30 {
+		s := open(t, Options{DSN: srv.DSN("postgres", "postgres")})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for s.life.Err() == nil {
+				_, _ = s.Tick(context.Background(), Want{Sessions: true, Locks: true})
+			}
+		}()
+		time.Sleep(time.Duration(i) * 300 * time.Microsecond)
+		s.Close()
+		<-done
+		if _, err := s.Tick(t.Context(), Want{}); err == nil {
+			t.Fatal("a closed sampler answers")
+		}
+	}
+	eventually(t, "no connection left", func() bool {
+		var n int
+		err := c.QueryRow(t.Context(), "select count(*) from pg_stat_get_activity(null) where application_name = 'pgsonde'").Scan(&n)
+		return err == nil && n == 0
+	})
+}

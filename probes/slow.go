@@ -160,7 +160,7 @@ func learnSettings(r *Rows, limits *Limits) {
 // overridden says that pgsonde's own sessions have changed the setting: the value
 // a new session would get is shown instead.
 func overridden(name string) bool {
-	return slices.ContainsFunc(ownTimeouts(0), func(k keyword) bool { return k.key == name })
+	return name == "idle_session_timeout" || slices.ContainsFunc(ownTimeouts(0), func(k keyword) bool { return k.key == name })
 }
 
 // showTime writes milliseconds as SHOW does: in the largest unit without a rest.

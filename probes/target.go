@@ -23,15 +23,14 @@ type target struct {
 	route
 }
 
-// connect makes one connection. What it learned on the way serves the next.
+// connect makes one connection. What it learned on the way serves the next one,
+// also when it failed: nobody is asked for a password twice.
 func (t *target) connect(ctx context.Context) (*pgconn.PgConn, hello, error) {
 	r := t.copy()
 	pg, h, err := r.connect(ctx)
-	if err == nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.route = r
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.route = r
 	return pg, h, err
 }
 
@@ -88,11 +87,7 @@ func newTarget(o Options) (*target, error) {
 	if d.hostaddr != "" {
 		cfg.LookupFunc = lookupFixed(cfg, strings.Split(d.hostaddr, ","))
 	}
-	app := o.AppName
-	if app == defaultApp && d.appName != "" {
-		app = d.appName
-	}
-	cfg.RuntimeParams = map[string]string{"application_name": app, "client_encoding": "SQL_ASCII", "options": cfg.RuntimeParams["options"]}
+	cfg.RuntimeParams = map[string]string{"application_name": o.AppName, "client_encoding": "SQL_ASCII", "options": cfg.RuntimeParams["options"]}
 	if cfg.RuntimeParams["options"] == "" {
 		delete(cfg.RuntimeParams, "options")
 	}

@@ -45,7 +45,7 @@ func (s *Sampler) readTick(ctx context.Context, want Want) (*Rows, error) {
 	if err := s.watch.take(ctx); err != nil {
 		return nil, err
 	}
-	defer s.watch.give()
+	defer s.release(s.watch)
 	var err error
 	for range 3 {
 		if err = s.ensureWatch(ctx); err != nil {
