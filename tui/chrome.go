@@ -58,7 +58,11 @@ func (m *model) headerPieces(w int) []piece {
 		sign = []theme.Span{{Role: role, Text: theme.Sign(role)}}
 	}
 	full, rest, kept := gauge(t.Glyphs, u.Used, u.Usable, u.MaxConnections, max(8, min(w/5, 40)))
-	free := "free " + strconv.Itoa(u.Free)
+	free := "free "
+	if u.Bound {
+		free += t.AtLeast
+	}
+	free += strconv.Itoa(u.Free)
 	if u.KeepFree > 0 {
 		free += ", keep " + strconv.Itoa(u.KeepFree)
 	}

@@ -30,21 +30,24 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit(label, 12, false)}, theme.Span{Text: value}))
 	}
 	now := strconv.Itoa(r.Now)
+	if f.use.Bound {
+		now = t.AtMost + now
+	}
 	if r.Cap != nil {
 		now += " of " + strconv.Itoa(*r.Cap)
 	}
+	add("now", now)
 	if r.Kept != nil {
-		now += ", keeps " + strconv.Itoa(*r.Kept)
+		add("kept", strconv.Itoa(*r.Kept))
 	}
 	if r.Peak != nil && (r.Cap == nil || *r.Peak != *r.Cap) {
-		now += fmt.Sprintf(", %d with surge", *r.Peak)
+		add("peak", fmt.Sprintf("%d with surge", *r.Peak))
 	}
-	add("now", now)
 	if r.Busy != nil {
-		add("of these", fmt.Sprintf("%d busy, %d idle, %d idle in tx", *r.Busy, or0(r.Idle), or0(r.IdleInTx)))
+		add("busy", fmt.Sprintf("%d, %d in tx, %d idle", *r.Busy, or0(r.IdleInTx), or0(r.Idle)))
 		add("waiting", fmt.Sprintf("%d for a lock", or0(r.LockWaiting)))
 	} else {
-		add("of these", "? (masked)")
+		add("busy", "? (masked)")
 	}
 	if r.OldestTxS != nil {
 		add("oldest tx", age(*r.OldestTxS))
@@ -100,7 +103,7 @@ func podLines(t *theme.Theme, r budget.Row, w int) []string {
 			}
 		}
 		out = append(out, t.Line(w,
-			theme.Span{Role: role, Text: theme.Sign(role)}, theme.Span{Text: t.Fit(p.Addr, 16, false) + " "},
+			theme.Span{Role: role, Text: theme.Sign(role) + " "}, theme.Span{Text: t.Fit(p.Addr, 15, false) + " "},
 			theme.Span{Role: role, Text: full}, theme.Span{Role: theme.Dim, Text: rest},
 			theme.Span{Text: fmt.Sprintf(" %4d %4d %4s", p.Now, p.Busy, limit)}))
 	}

@@ -24,9 +24,9 @@ func layout(w, h int) parts {
 }
 
 // beside divides a body between a table and the pane about its selected row;
-// pane is 0 when there is no room for both.
-func beside(w int) (table, pane int) {
-	if w < sideWidth {
+// pane is 0 when there is no room for both, or when the table shows everything.
+func beside(w int, wide bool) (table, pane int) {
+	if w < sideWidth || wide {
 		return w, 0
 	}
 	pane = max(38, min(w*2/5-8, 72))

@@ -48,7 +48,7 @@ func (s *roleScreen) want(w *probes.Want) {
 
 func (s *roleScreen) size(w, h int) {
 	s.w, s.h = w, h
-	tw, _ := beside(w)
+	tw, _ := beside(w, s.tree.Wide())
 	s.tree.SetSize(tw, h-1)
 }
 
@@ -142,7 +142,7 @@ func (s *roleScreen) draw(t *theme.Theme) []string {
 	if s.f.snap.Sessions == nil && !s.f.live && len(lines) > 1 {
 		lines[1] = t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  this reading has no sessions"})
 	}
-	if tw, pane := beside(s.w); pane > 0 {
+	if tw, pane := beside(s.w, s.tree.Wide()); pane > 0 {
 		var side []string
 		if x := s.selected(); x != nil {
 			side = sessionPane(t, s.f, x, pane, len(lines))

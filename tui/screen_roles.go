@@ -111,14 +111,14 @@ func besides(f probes.Finding, w int) bool {
 }
 
 func (s *rolesScreen) arrange() {
-	w, _ := beside(s.w)
+	w, _ := beside(s.w, s.table.Wide())
 	s.found = min(s.found, max(s.findingLines(), s.mostFindings()))
 	s.table.SetSize(w, s.h-s.found-1-s.strip())
 }
 
 // strip is the line about the selected role, where there is no pane beside.
 func (s *rolesScreen) strip() int {
-	if _, pane := beside(s.w); pane > 0 || s.h < 14 {
+	if _, pane := beside(s.w, s.table.Wide()); pane > 0 || s.h < 14 {
 		return 0
 	}
 	return 1
@@ -148,7 +148,7 @@ func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
 	return table.Row{Key: r.Role, Sign: sign, Cells: []table.Cell{
 		name, pods(r, s.g), now, optional(r.Busy), optional(r.Idle), optional(r.IdleInTx), lock,
 		limit(s.g, r.Kept), limit(s.g, r.Cap), useBar(s.g, r, barWidth), number(f.peaks[r.Role]),
-		{Text: trend(f, r, s.g, sparkWidth)},
+		{Text: trend(f, r, s.g, sparkWidth), Role: theme.Dim},
 		ageCell(oldest),
 		{Text: roleNote(r)},
 	}}
@@ -243,7 +243,7 @@ func (s *rolesScreen) draw(t *theme.Theme) []string {
 	if s.f == nil {
 		return make([]string, s.h)
 	}
-	w, pane := beside(s.w)
+	w, pane := beside(s.w, s.table.Wide())
 	left := s.findings(t, s.w)
 	body := s.table.Draw(t)
 	if pane > 0 {

@@ -22,7 +22,8 @@ type sessionScreen struct {
 	asked time.Time // QueryStart of the statement that was asked for
 	trail string    // why the statement is not whole
 	view  viewport.Model
-	lines []string // of the statement, wrapped to the width
+	lines []string // the statement wrapped to the width, after top empty ones
+	top   int
 	w, h  int
 
 	wrapped string // what lines were made of
@@ -94,17 +95,23 @@ func (s *sessionScreen) text() string {
 	return s.x.Query
 }
 
-// fill wraps the statement for the width; it keeps the scroll place.
+// above is how many lines stand before the statement.
+func (s *sessionScreen) above() int {
+	return factRows(len(sessionFacts(s.f, &s.x)), s.w-4) + 2
+}
+
+// fill wraps the statement for the width; it keeps the scroll place. The facts
+// scroll with it.
 func (s *sessionScreen) fill() {
 	if s.f == nil {
 		return
 	}
-	top := factRows(len(sessionFacts(s.f, &s.x)), s.w-4) + 2
 	s.view.SetWidth(s.w)
-	s.view.SetHeight(max(1, s.h-top))
-	if text := s.text(); text != s.wrapped || s.w != s.wrapW {
-		s.wrapped, s.wrapW = text, s.w
-		s.lines = s.lines[:0]
+	s.view.SetHeight(s.h)
+	top := s.above()
+	if text := s.text(); text != s.wrapped || s.w != s.wrapW || top != s.top {
+		s.wrapped, s.wrapW, s.top = text, s.w, top
+		s.lines = make([]string, top)
 		for _, l := range clean.Block(text) {
 			if s.f.ascii {
 				l = clean.ASCII(l)
@@ -119,19 +126,20 @@ func (s *sessionScreen) draw(t *theme.Theme) []string {
 	if s.f == nil {
 		return make([]string, s.h)
 	}
-	var out []string
-	for _, l := range drawFacts(t, sessionFacts(s.f, &s.x), s.w-4) {
-		out = append(out, "  "+l)
+	facts := drawFacts(t, sessionFacts(s.f, &s.x), s.w-4)
+	out := make([]string, s.h)
+	for i := range out {
+		n := s.view.YOffset() + i
+		switch {
+		case n < len(facts):
+			out[i] = "  " + facts[n]
+		case n == s.top-1:
+			out[i] = s.heading(t)
+		case n >= s.top && n < len(s.lines):
+			out[i] = "  " + t.Line(s.w-2, theme.Span{Text: s.lines[n]})
+		}
 	}
-	out = append(out, "", s.heading(t))
-	first := s.view.YOffset()
-	for _, l := range s.lines[min(first, len(s.lines)):min(first+s.view.Height(), len(s.lines))] {
-		out = append(out, "  "+t.Line(s.w-2, theme.Span{Text: l}))
-	}
-	for len(out) < s.h {
-		out = append(out, "")
-	}
-	return out[:s.h]
+	return out
 }
 
 // heading says what the text below is, and how much of it is on screen.
@@ -153,7 +161,7 @@ func (s *sessionScreen) heading(t *theme.Theme) string {
 	}
 	var right []theme.Span
 	if n, h := len(s.lines), s.view.Height(); n > h {
-		right = dim(fmt.Sprintf("line %d-%d of %d  ", s.view.YOffset()+1, min(n, s.view.YOffset()+h), n))
+		right = dim(fmt.Sprintf("%d lines  ", n-s.top))
 	}
 	return t.Split(s.w, []theme.Span{{Text: "  "}, {Role: role, Text: what}, {Role: theme.Dim, Text: "  " + note}}, right)
 }

@@ -51,7 +51,7 @@ func (s *sessionsScreen) want(w *probes.Want) {
 
 func (s *sessionsScreen) size(w, h int) {
 	s.w, s.h = w, h
-	tw, _ := beside(w)
+	tw, _ := beside(w, s.table.Wide())
 	s.table.SetSize(tw, h)
 }
 
@@ -166,7 +166,7 @@ func (s *sessionsScreen) draw(t *theme.Theme) []string {
 		}
 		lines[1] = t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  " + say})
 	}
-	tw, pane := beside(s.w)
+	tw, pane := beside(s.w, s.table.Wide())
 	if pane == 0 {
 		return lines
 	}

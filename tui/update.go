@@ -110,6 +110,7 @@ func (m *model) onList(a action) bool {
 		l.Reverse()
 	case actWide:
 		l.ToggleWide()
+		m.resize()
 	case actBack:
 		if l.Filter() == "" {
 			return false

@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
@@ -28,7 +27,7 @@ func (m *model) lines() []string {
 		return nil
 	}
 	if m.tiny() {
-		return []string{m.theme.Cut(fmt.Sprintf("pgsonde needs %dx%d, this is %dx%d, q quits", minWidth, minHeight, m.w, m.h), m.w)}
+		return []string{m.tooSmall()}
 	}
 	l := layout(m.w, m.h)
 	out := make([]string, 0, m.h)
@@ -49,10 +48,24 @@ func (m *model) lines() []string {
 	return out
 }
 
+// tooSmall says in one line what is wrong and how to leave, as long as it can.
+func (m *model) tooSmall() string {
+	for _, say := range []string{
+		fmt.Sprintf("pgsonde needs %dx%d, this is %dx%d, q quits", minWidth, minHeight, m.w, m.h),
+		fmt.Sprintf("%dx%d needed, q quits", minWidth, minHeight),
+		"q quits",
+	} {
+		if len(say) <= m.w {
+			return say
+		}
+	}
+	return "q"
+}
+
 // overlaid draws the overlay's box over the middle of the body.
 func (m *model) overlaid(lines []string, body rect) []string {
 	box := frameBox(m.theme, m.over.title(), m.over.draw(m.theme, body.w-4, body.h-2), body.w)
-	w := clean.Width("")
+	w := 0
 	for _, l := range box {
 		w = max(w, lipgloss.Width(l))
 	}

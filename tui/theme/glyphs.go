@@ -18,6 +18,7 @@ type Glyphs struct {
 	Elbow    string   // the youngest child
 	Pipe     string   // a line past this row
 	AtMost   string   // before an upper bound
+	AtLeast  string   // before a lower bound
 	None     string   // not applicable
 	Dot      string   // between two facts
 	Corners  [4]string
@@ -31,7 +32,7 @@ func unicodeGlyphs() Glyphs {
 		Sparks:  []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 		Up:      "▲", Down: "▼", Open: "▾", Closed: "▸",
 		Tee: "├─ ", Elbow: "└─ ", Pipe: "│  ",
-		AtMost: "≤", None: "–", Dot: "·",
+		AtMost: "≤", AtLeast: "≥", None: "–", Dot: "·",
 		Corners: [4]string{"┌", "┐", "└", "┘"},
 	}
 }
@@ -43,7 +44,7 @@ func asciiGlyphs() Glyphs {
 		Sparks: []string{"_", ".", "-", "=", "+", "*", "#"},
 		Up:     "^", Down: "v", Open: "-", Closed: "+",
 		Tee: "|- ", Elbow: "`- ", Pipe: "|  ",
-		AtMost: "<=", None: "-", Dot: "-",
+		AtMost: "<=", AtLeast: ">=", None: "-", Dot: "-",
 		Corners: [4]string{"+", "+", "+", "+"},
 	}
 }

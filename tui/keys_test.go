@@ -1,0 +1,48 @@
+package tui
+
+import (
+	"testing"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+func TestKeysAreDeclaredOnce(t *testing.T) {
+	seen, acts := map[string]string{}, map[action]bool{}
+	for _, b := range bindings() {
+		if acts[b.act] {
+			t.Errorf("%q: its action is declared twice", b.Help().Desc)
+		}
+		acts[b.act] = true
+		if len(b.Help().Desc) > 24 || len(b.Help().Desc) == 0 {
+			t.Errorf("%q does not fit the help", b.Help().Desc)
+		}
+		for _, k := range b.Keys() {
+			if other, ok := seen[k]; ok {
+				t.Errorf("key %q is both %q and %q", k, other, b.Help().Desc)
+			}
+			seen[k] = b.Help().Desc
+		}
+	}
+	for a := actUp; a <= actPalette; a++ {
+		if !acts[a] {
+			t.Errorf("action %d has no key", a)
+		}
+	}
+}
+
+func TestKeyTable(t *testing.T) { golden(t, "keys", KeyTable()) }
+
+func TestFooterKeysExist(t *testing.T) {
+	k := newKeymap()
+	screens := []screen{newSession(probes.Session{}), newRole(draw(t, 80, 24, Options{}, nil).theme.Glyphs, "x")}
+	for _, v := range views(draw(t, 80, 24, Options{}, nil).theme.Glyphs) {
+		screens = append(screens, v.top())
+	}
+	for _, s := range screens {
+		for _, a := range s.keys() {
+			if key, word := k.short(a); key == "" || word == "" {
+				t.Errorf("%s: action %d has no key or no word", s.name(), a)
+			}
+		}
+	}
+}
