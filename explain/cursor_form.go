@@ -134,7 +134,7 @@ func (c *Cursor) collect(t Term) {
 		c.Keys[i].Values = nil
 		c.Keys[i].written = false
 	}
-	t.Expr.Walk(func(e *sqltext.Expr) bool {
+	t.Whole.Walk(func(e *sqltext.Expr) bool { // all of a NOT that was taken apart
 		switch e.Kind {
 		case sqltext.Compare:
 			c.pair(e.Args[0], e.Args[1])

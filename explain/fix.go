@@ -138,9 +138,22 @@ func (w *rewriter) bound() {
 		return
 	}
 	w.add(Candidate{
-		Kind: AddBound, Edits: w.before(text+" "+w.word("AND")+" ", w.c.Term.Whole), Bound: text, Claim: claim,
+		Kind: AddBound, Edits: w.beside(text, len(w.c.Bound.Values), w.c.Term.Whole), Bound: text, Claim: claim,
 		Proof: w.boundProof(w.c.Term.Whole, text),
 	})
+}
+
+// beside puts a bound before a condition; one with several values behind it:
+// the type of a placeholder is that of its first use, and LEAST gives none.
+func (w *rewriter) beside(bound string, values int, e *sqltext.Expr) []sqltext.Edit {
+	and := " " + w.word("AND") + " "
+	if values == 1 {
+		return w.before(bound+and, e)
+	}
+	if e.Kind == sqltext.Or && !e.Parens {
+		return []sqltext.Edit{{Start: e.Start, End: e.Start, Text: "("}, {Start: e.End, End: e.End, Text: ")" + and + bound}}
+	}
+	return []sqltext.Edit{{Start: e.End, End: e.End, Text: and + bound}}
 }
 
 // before inserts text before an expression that stands among ANDs, or is the
@@ -166,10 +179,12 @@ func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 		}
 		values = append(values, operand(v.Expr))
 	}
-	if len(values) > 1 && !oneType(b.Values) {
-		return "", nil, false
-	}
 	key := w.c.Keys[0]
+	if len(values) > 1 {
+		if !oneType(b.Values) || !w.typeLiterals(b.Values, values) {
+			return "", nil, false
+		}
+	}
 	op, pick := " >= ", "LEAST"
 	if w.c.Side == Upper {
 		op, pick = " <= ", "GREATEST"
@@ -179,6 +194,24 @@ func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 		return key.Text + op + values[0], claim, true
 	}
 	return key.Text + op + w.word(pick) + "(" + list(values) + ")", claim, true
+}
+
+// typeLiterals gives string constants that stand alone in LEAST the key's type,
+// for there they would be text. It reports whether the type is known or not needed.
+func (w *rewriter) typeLiterals(values []BoundValue, texts []string) bool {
+	for _, v := range values {
+		if v.Expr.Kind != sqltext.Const || v.Expr.Text()[0] != '\'' {
+			return true
+		}
+	}
+	col := w.facts.column(w.c.Block, w.c.Keys[0].Key.Expr)
+	if col == nil {
+		return false
+	}
+	for i := range texts {
+		texts[i] += "::" + col.Type
+	}
+	return true
 }
 
 // operand writes a value so that it can stand behind a comparison.

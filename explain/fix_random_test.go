@@ -1,0 +1,246 @@
+package explain
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+func pick(r *rand.Rand, s ...string) string { return s[r.IntN(len(s))] }
+
+func randomValue(r *rand.Rand) string {
+	switch r.IntN(8) {
+	case 0:
+		return fmt.Sprintf("'2024-01-0%d'", 1+r.IntN(4))
+	case 1:
+		return fmt.Sprintf("$%d::date", 1+r.IntN(3))
+	}
+	return fmt.Sprintf("$%d", 1+r.IntN(3))
+}
+
+func randomOp(r *rand.Rand) string { return pick(r, "<", "<=", "=", ">=", ">", "<", ">", "<>") }
+
+// randomTerm writes any condition over the keys a, b, c and six parameters.
+func randomTerm(r *rand.Rand, depth int) string {
+	key := pick(r, "a", "a", "a", "b", "c")
+	if depth == 0 || r.IntN(5) == 0 {
+		switch r.IntN(12) {
+		case 0:
+			return randomValue(r) + " " + randomOp(r) + " " + key
+		case 1:
+			return key + pick(r, " between ", " not between ", " between symmetric ") + randomValue(r) + " and " + randomValue(r)
+		case 2:
+			return key + " in (" + randomValue(r) + ", " + randomValue(r) + ")"
+		case 3:
+			return "(a, b) " + pick(r, "<", "<=", ">", ">=", "=", "<>") + " (" + randomValue(r) + ", " + randomValue(r) + ")"
+		case 4:
+			return fmt.Sprintf("($%d, b) %s (a, $%d)", 1+r.IntN(3), pick(r, "<", ">", ">="), 1+r.IntN(3))
+		case 5:
+			return key + pick(r, " is null", " is not null")
+		case 6:
+			return fmt.Sprintf("$%d", 1+r.IntN(3)) + pick(r, " is null", " is not null")
+		case 7:
+			return pick(r, "true", "false", "null", "a > b", "b = c", "coalesce(a, b) > $1", "a = any(array[$1, $2])")
+		}
+		return key + " " + randomOp(r) + " " + randomValue(r)
+	}
+	n := 2 + r.IntN(2)
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = randomTerm(r, depth-1)
+	}
+	switch r.IntN(9) {
+	case 0:
+		return "not (" + parts[0] + ")"
+	case 1:
+		return "case when " + parts[0] + " then " + parts[1] + " else " + parts[n-1] + " end"
+	case 2:
+		return "(" + parts[0] + ") is true"
+	case 3, 4, 5:
+		return "(" + strings.Join(parts, ") and (") + ")"
+	}
+	return "(" + strings.Join(parts, ") or (") + ")"
+}
+
+func randomOrder(r *rand.Rand) string {
+	return "a" + pick(r, "", " desc") + ", b" + pick(r, "", " desc") + pick(r, "", ", c desc", ", c")
+}
+
+// keyset is a random spelling of "after the cursor".
+type keyset struct {
+	where, order string
+	plain        bool // cannot be one row comparison: a filter sits inside it
+}
+
+// randomKeyset writes a lexicographic condition: flat, nested, in conjunctive
+// form, negated or as rows, the parts shuffled, operands and branches swapped,
+// with values given once or twice, NULL tests and other conditions around.
+func randomKeyset(r *rand.Rand) keyset {
+	keys := []string{"a", "b", "c"}[:2+r.IntN(2)]
+	desc := make([]bool, len(keys))
+	var order []string
+	for i, k := range keys {
+		desc[i] = r.IntN(2) == 0
+		order = append(order, k+map[bool]string{true: " desc"}[desc[i]])
+	}
+	twice := r.IntN(3) == 0
+	inclusive := r.IntN(4) == 0
+	g := generator{r: r, keys: keys, desc: desc, twice: twice, inclusive: inclusive}
+	var where string
+	switch r.IntN(6) {
+	case 0:
+		where = g.nested(0)
+	case 1:
+		where = g.bounded()
+	case 2:
+		where = g.negated()
+	case 3:
+		where = g.conjunctive()
+	default:
+		where = g.flat()
+	}
+	switch r.IntN(5) {
+	case 0:
+		where = "c is not null and (" + where + ")"
+	case 1:
+		where = "(" + where + ") and $6 is not null"
+	case 2:
+		where = "(" + where + ")"
+	}
+	return g.around(keyset{where: where, order: strings.Join(order, ", ")})
+}
+
+// around puts what switches the cursor off, or adds rows to it, round it.
+func (g generator) around(k keyset) keyset {
+	if g.r.IntN(3) > 0 {
+		return k
+	}
+	k.plain = true
+	guard := pick(g.r, "$6 is null", "$1 is null", "$1::date is null", "$5 > $6", "$6 is null or $5 is null")
+	switch g.r.IntN(6) {
+	case 0:
+		k.where = guard + " or " + k.where
+	case 1:
+		k.where = "(" + guard + " or (" + k.where + ")) and c is not null"
+	case 2:
+		k.where = "case when " + guard + " then true else " + k.where + " end"
+	case 3:
+		k.where = "case when " + guard + " then " + k.where + " else true end"
+	case 4:
+		k.where = "(" + k.where + ") or " + pick(g.r, "a is null", "a is null and b > $5", "a is null and b is null")
+	default:
+		k.where = "(" + k.where + ") and a " + pick(g.r, ">", "<", ">=", "<=") + " $6"
+	}
+	return k
+}
+
+type generator struct {
+	r         *rand.Rand
+	keys      []string
+	desc      []bool
+	twice     bool
+	inclusive bool
+}
+
+// value of a key; with twice, equalities use another parameter.
+func (g generator) value(i int, eq bool) string {
+	if g.twice && eq {
+		return fmt.Sprintf("$%d", i+4)
+	}
+	return fmt.Sprintf("$%d", i+1)
+}
+
+func (g generator) cmp(i int, op string) string {
+	v := g.value(i, op == "=")
+	if g.r.IntN(4) == 0 {
+		return v + " " + mirrored(op) + " " + g.keys[i]
+	}
+	return g.keys[i] + " " + op + " " + v
+}
+
+// after is the strict comparison of a key, inclusive for the last if so chosen.
+func (g generator) after(i int) string {
+	op := map[bool]string{false: ">", true: "<"}[g.desc[i]]
+	if g.inclusive && i == len(g.keys)-1 {
+		op += "="
+	}
+	return g.cmp(i, op)
+}
+
+func (g generator) shuffle(parts []string, sep string) string {
+	g.r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	return strings.Join(parts, sep)
+}
+
+func (g generator) flat() string {
+	var branches []string
+	for i := range g.keys {
+		parts := []string{g.after(i)}
+		for j := range i {
+			parts = append(parts, g.cmp(j, "="))
+		}
+		if g.r.IntN(3) == 0 {
+			parts = append(parts, g.keys[i]+" is not null")
+		}
+		b := g.shuffle(parts, " and ")
+		if g.r.IntN(2) == 0 {
+			b = "(" + b + ")"
+		}
+		branches = append(branches, b)
+	}
+	if g.r.IntN(4) == 0 {
+		branches = append(branches, "(a = $1 and false)")
+	}
+	return g.shuffle(branches, " or ")
+}
+
+func (g generator) nested(i int) string {
+	if i == len(g.keys)-1 {
+		return g.after(i)
+	}
+	tie := g.cmp(i, "=") + " and (" + g.nested(i+1) + ")"
+	return g.shuffle([]string{g.after(i), "(" + tie + ")"}, " or ")
+}
+
+// bounded: a >= v AND (…).
+func (g generator) bounded() string {
+	op := map[bool]string{false: ">=", true: "<="}[g.desc[0]]
+	return g.cmp(0, op) + " and (" + g.flat() + ")"
+}
+
+// negated: NOT (before or at the cursor).
+func (g generator) negated() string {
+	g.twice = false
+	var branches []string
+	for i := range g.keys {
+		op := map[bool]string{false: "<", true: ">"}[g.desc[i]]
+		if i == len(g.keys)-1 && !g.inclusive {
+			op += "="
+		}
+		parts := []string{g.cmp(i, op)}
+		for j := range i {
+			parts = append(parts, g.cmp(j, "="))
+		}
+		branches = append(branches, "("+g.shuffle(parts, " and ")+")")
+	}
+	return "not (" + g.shuffle(branches, " or ") + ")"
+}
+
+// conjunctive: a >= v AND (a <> v OR b >= w) AND (a <> v OR b <> w OR c > x).
+func (g generator) conjunctive() string {
+	g.twice = false
+	var parts []string
+	for i := range g.keys {
+		var ors []string
+		for j := range i {
+			ors = append(ors, g.cmp(j, "<>"))
+		}
+		op := map[bool]string{false: ">", true: "<"}[g.desc[i]]
+		if g.inclusive || i < len(g.keys)-1 {
+			op += "="
+		}
+		ors = append(ors, g.cmp(i, op))
+		parts = append(parts, "("+strings.Join(ors, " or ")+")")
+	}
+	return strings.Join(parts, " and ")
+}
