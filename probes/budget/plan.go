@@ -96,7 +96,10 @@ func Plan(f *File, sc Scenario) (*Sum, error) {
 //	surge  = Σ per process × processes × surge replicas of the deployed roles
 //	usable = max_connections − superuser_reserved − reserved − provider_reserved
 func (p *plan) sum() *Sum {
-	s := &Sum{Usable: p.server.usable(), MaxConnections: p.server.MaxConnections, KeepFree: p.keepFree}
+	s := &Sum{
+		Usable: p.server.usable(), MaxConnections: p.server.MaxConnections, KeepFree: p.keepFree,
+		Roles: []RoleSum{}, Poolers: []PoolerSum{}, Findings: []probes.Finding{}, // [] in JSON, not null
+	}
 	direct, clients := tally{}, map[string]*tally{}
 	for _, b := range p.poolers {
 		clients[b.Name] = &tally{}

@@ -119,6 +119,21 @@ func TestLint(t *testing.T) {
 	}
 }
 
+func TestScenarioWithoutEffect(t *testing.T) {
+	f := mustLoad(t, "werft-helm.yaml")
+	for scenario, want := range map[string]int{"surge=metrics": 1, "surge=metrics,metrics=on": 0, "surge=api": 0, "surge=all": 0} {
+		n := 0
+		for _, x := range mustPlan(t, f, scenario).Findings {
+			if x.Rule == "scenario-without-effect" && x.Subject == "metrics" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d findings, want %d", scenario, n, want)
+		}
+	}
+}
+
 func TestScenarioErrors(t *testing.T) {
 	f := mustLoad(t, "werft-helm.yaml")
 	for _, tt := range []struct{ arg, want string }{

@@ -63,7 +63,7 @@ func (l *live) certain() probes.Severity {
 
 // findings runs all checks, worst findings first.
 func (l *live) findings() []probes.Finding {
-	var out []probes.Finding
+	out := []probes.Finding{}
 	for _, c := range checks() {
 		if c.find != nil {
 			out = append(out, c.find(l)...)

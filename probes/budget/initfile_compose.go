@@ -1,0 +1,211 @@
+package budget
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// InitFromFile drafts a budget from a deployment description: a compose file,
+// Helm values, or an environment file of KEY=VALUE lines. Errors are as Parse's.
+func InitFromFile(name string, data []byte) (string, error) {
+	if looksLikeEnv(data) {
+		return InitFromEnv(name, strings.Split(string(data), "\n"))
+	}
+	r := &reader{file: name}
+	root := r.document(data)
+	if root == nil {
+		if err := r.err(); err != nil {
+			return "", err
+		}
+		return "", &FileError{File: name, Msg: "nothing in it to draft a budget from"}
+	}
+	if root.Kind != yaml.MappingNode {
+		return "", &FileError{File: name, Line: root.Line, Msg: "neither a compose file nor Helm values"}
+	}
+	d := newDeployDraft(name)
+	if services := child(root, "services"); services != nil && services.Kind == yaml.MappingNode {
+		d.compose(services)
+	} else {
+		d.helm(root)
+	}
+	return d.file()
+}
+
+var envLine = regexp.MustCompile(`^(?:export )?[A-Za-z_][A-Za-z0-9_]*=`)
+
+// looksLikeEnv: every line that says something is KEY=VALUE.
+func looksLikeEnv(data []byte) bool {
+	seen := false
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if !envLine.MatchString(line) {
+			return false
+		}
+		seen = true
+	}
+	return seen
+}
+
+// child is the value of a key of a mapping, nil when there is none.
+func child(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, key := range keys {
+		n = resolve(n)
+		if n == nil || n.Kind != yaml.MappingNode {
+			return nil
+		}
+		var found *yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				found = n.Content[i+1]
+			}
+		}
+		n = found
+	}
+	return resolve(n)
+}
+
+// word is a scalar's text, "" when it is none.
+func word(n *yaml.Node) string {
+	if n = resolve(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return n.Value
+}
+
+// words is a scalar's or a list's text in one line.
+func words(n *yaml.Node) string {
+	var out []string
+	for _, item := range list(n) {
+		out = append(out, word(item))
+	}
+	return strings.Join(out, " ")
+}
+
+// envOf reads an environment: a mapping, a list of KEY=VALUE, or a list of
+// { name, value }.
+func envOf(n *yaml.Node, into map[string]string) {
+	n = resolve(n)
+	if n == nil {
+		return
+	}
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if v := word(n.Content[i+1]); v != "" {
+				into[strings.ToUpper(n.Content[i].Value)] = v
+			}
+		}
+		return
+	}
+	for _, item := range list(n) {
+		if k, v, ok := strings.Cut(word(item), "="); ok {
+			into[strings.ToUpper(k)] = v
+		} else if name := word(child(item, "name")); name != "" {
+			into[strings.ToUpper(name)] = word(child(item, "value"))
+		}
+	}
+}
+
+var maxConnectionsFlag = regexp.MustCompile(`max_connections\s*=\s*['"]?(\d{1,6})\b`)
+
+// compose reads the services of a compose file: poolers and the server first,
+// as the others refer to them.
+func (d *draft) compose(services *yaml.Node) {
+	var ws []deployed
+	for i := 0; i+1 < len(services.Content); i += 2 {
+		name, n := services.Content[i].Value, resolve(services.Content[i+1])
+		image := word(child(n, "image"))
+		w := deployed{name: name, env: map[string]string{}, command: words(child(n, "command")) + " " + words(child(n, "entrypoint"))}
+		envOf(child(n, "environment"), w.env)
+		switch {
+		case strings.Contains(image, "pgbouncer"):
+			d.addBouncer(w)
+			continue
+		case serverImage.MatchString(image):
+			d.addServer(w)
+			continue
+		}
+		for _, path := range [][]string{{"deploy", "replicas"}, {"scale"}} {
+			if c, err := strconv.Atoi(word(child(n, path...))); err == nil && c >= 0 && c <= maxSize {
+				w.sizes = []size{sized("replicas", c)}
+			}
+		}
+		if child(n, "env_file") != nil {
+			w.notes = append(w.notes, "its env_file was not read")
+		}
+		if p := words(child(n, "profiles")); p != "" {
+			w.sizes = append(w.sizes, size{"runs", "manual"})
+			w.notes = append(w.notes, "GUESS: of profile "+p+", so started by hand")
+		}
+		ws = append(ws, w)
+	}
+	if len(d.server) == 0 {
+		d.left = append(d.left, "GUESS: the server has PostgreSQL's default of 100 connections")
+	}
+	d.addDeployed(ws)
+	d.dropEmptyPoolers()
+}
+
+// serverImage finds images of the server itself.
+var serverImage = regexp.MustCompile(`(?:^|/)(?:postgres|postgresql|postgis|timescaledb|pgvector)(?:-ha)?(?::|@|$)`)
+
+func (d *draft) addServer(w deployed) {
+	if m := maxConnectionsFlag.FindStringSubmatch(w.command); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		if n > defaultKeepFree && n <= maxSize {
+			d.server = []size{sized("max_connections", n)}
+		}
+	} else if n, _, ok := w.number("POSTGRESQL_MAX_CONNECTIONS", "POSTGRES_MAX_CONNECTIONS"); ok && n > defaultKeepFree {
+		d.server = []size{sized("max_connections", n)}
+	}
+}
+
+// addBouncer reads a PgBouncer by the variables its images take. Its pools are
+// known by the URLs of those who use it.
+func (d *draft) addBouncer(w deployed) {
+	p := draftPooler{name: d.nameOf(w.name), sizes: []size{{"kind", "pgbouncer"}}}
+	mode := strings.ToLower(firstOf(w.env, "POOL_MODE", "PGBOUNCER_POOL_MODE"))
+	if slices.Contains([]string{"session", "transaction", "statement"}, mode) {
+		p.sizes = append(p.sizes, size{"mode", mode})
+	} else {
+		p.notes = append(p.notes, "GUESS: session mode, PgBouncer's default")
+	}
+	for _, key := range []string{"MAX_CLIENT_CONN", "DEFAULT_POOL_SIZE", "RESERVE_POOL_SIZE", "MIN_POOL_SIZE", "MAX_DB_CONNECTIONS", "MAX_USER_CONNECTIONS"} {
+		n, _, ok := w.number(key)
+		if !ok || n == 0 {
+			continue
+		}
+		p.sizes = append(p.sizes, sized(strings.ToLower(key), n))
+	}
+	d.poolers = append(d.poolers, p)
+}
+
+func firstOf(env map[string]string, keys ...string) string {
+	for _, k := range keys {
+		if env[k] != "" {
+			return env[k]
+		}
+	}
+	return ""
+}
+
+// dropEmptyPoolers leaves out poolers whose pools nobody names; a role cannot go
+// through them.
+func (d *draft) dropEmptyPoolers() {
+	for _, p := range d.poolers {
+		if len(p.pools) > 0 {
+			continue
+		}
+		d.left = append(d.left, p.name+": a pooler whose database and user no URL names, left out")
+		for i := range d.roles {
+			d.roles[i].sizes = slices.DeleteFunc(d.roles[i].sizes, func(s size) bool { return s.key == "via" && s.value == quoted(p.name) })
+		}
+	}
+	d.poolers = slices.DeleteFunc(d.poolers, func(p draftPooler) bool { return len(p.pools) == 0 })
+}
