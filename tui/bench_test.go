@@ -56,8 +56,13 @@ func calm(all []*probes.Snapshot, i int, rnd *rand.Rand) *probes.Snapshot {
 			s.Groups[n].MaxTxS += float64(i)
 		}
 	}
-	g := &s.Groups[rnd.IntN(len(s.Groups))]
-	g.N = max(1, g.N+rnd.IntN(3)-1)
+	for { // one role has a connection more or less
+		g := &s.Groups[rnd.IntN(len(s.Groups))]
+		if g.App == "werft:scheduler" || g.App == "werft:reconciler" || g.App == "werft:checkpoint-gc" {
+			g.N = max(1, g.N+rnd.IntN(3)-1)
+			break
+		}
+	}
 	return &s
 }
 

@@ -31,6 +31,7 @@ type model struct {
 	fatal error // ends Run
 	read  reading
 	flash flash
+	drawn *tea.View // of this state; nil after a change
 }
 
 // reading is the state of asking the server.

@@ -51,6 +51,7 @@ func (m *model) overdue(msg lateMsg) tea.Cmd {
 		return nil
 	}
 	m.read.late = msg.at.Sub(m.read.good)
+	m.drawn = nil
 	return m.watch(msg.gen, time.Second)
 }
 

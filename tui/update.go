@@ -8,6 +8,13 @@ import (
 
 // Update routes a message to the part that owns it.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) { // these two hardly ever change what is seen
+	case dueMsg:
+		return m, m.due(msg)
+	case lateMsg:
+		return m, m.overdue(msg)
+	}
+	m.drawn = nil
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
@@ -20,12 +27,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.setTheme(msg.Profile)
 	case openedMsg:
 		return m, m.opened(msg)
-	case dueMsg:
-		return m, m.due(msg)
 	case answerMsg:
 		return m, m.answered(msg)
-	case lateMsg:
-		return m, m.overdue(msg)
 	case queryMsg:
 		return m, m.gotQuery(msg)
 	case copiedMsg:

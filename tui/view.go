@@ -10,8 +10,17 @@ import (
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
-// View draws the window from the model alone.
+// View draws the window from the model alone. A window that did not change is
+// not drawn again.
 func (m *model) View() tea.View {
+	if m.drawn == nil {
+		v := m.render()
+		m.drawn = &v
+	}
+	return *m.drawn
+}
+
+func (m *model) render() tea.View {
 	v := tea.NewView(strings.Join(m.lines(), "\n"))
 	v.AltScreen = true
 	if m.input != nil && !m.tiny() {

@@ -152,13 +152,20 @@ func (m *Model) row(t *theme.Theme, slots []slot, i int) string {
 	b.WriteString(t.Paint(theme.Strong, sel, mark))
 	b.WriteString(t.Paint(r.Sign, sel, sign))
 	b.WriteString(t.Paint(theme.Normal, sel, " "))
-	used := gutter
+	used, before := gutter, theme.Normal
 	for n, s := range slots {
+		c, role := m.cellRole(r, s, n == 0, sel)
 		if n > 0 {
-			b.WriteString(t.Paint(theme.Normal, sel, " "))
+			// A gap between two cells of one role has it too: fewer bytes for the
+			// terminal, and nothing to see.
+			gap := theme.Normal
+			if before == role {
+				gap = role
+			}
+			b.WriteString(t.Paint(gap, sel, " "))
 			used++
 		}
-		m.drawCell(&b, t, r, s, n == 0, sel)
+		before = drawCell(&b, t, c, role, s.w, m.cols[s.col].Right, sel)
 		used += s.w
 	}
 	if sel && used < m.w {
@@ -167,23 +174,28 @@ func (m *Model) row(t *theme.Theme, slots []slot, i int) string {
 	return b.String()
 }
 
-func (m *Model) drawCell(b *strings.Builder, t *theme.Theme, r Row, s slot, first, sel bool) {
+func (m *Model) cellRole(r Row, s slot, first, sel bool) (Cell, theme.Role) {
 	var c Cell
 	if s.col < len(r.Cells) {
 		c = r.Cells[s.col]
 	}
-	role := c.Role
 	switch {
 	case r.Gone:
-		role = theme.Dim
-	case role == theme.Normal && first && (r.Head || sel):
-		role = theme.Strong
+		return c, theme.Dim
+	case c.Role == theme.Normal && first && (r.Head || sel):
+		return c, theme.Strong
 	}
+	return c, c.Role
+}
+
+// drawCell draws w cells and returns the role of the last one.
+func drawCell(b *strings.Builder, t *theme.Theme, c Cell, role theme.Role, w int, right, sel bool) theme.Role {
 	if c.Rest == "" {
-		b.WriteString(t.Paint(role, sel, t.Fit(c.Text, s.w, m.cols[s.col].Right)))
-		return
+		b.WriteString(t.Paint(role, sel, t.Fit(c.Text, w, right)))
+		return role
 	}
-	text := t.Cut(t.Clean(c.Text), s.w)
+	text := t.Cut(t.Clean(c.Text), w)
 	b.WriteString(t.Paint(role, sel, text))
-	b.WriteString(t.Paint(theme.Dim, sel, t.Fit(c.Rest, s.w-clean.Width(text), false)))
+	b.WriteString(t.Paint(theme.Dim, sel, t.Fit(c.Rest, w-clean.Width(text), false)))
+	return theme.Dim
 }
