@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -70,15 +71,17 @@ func (a *app) main() (err error) {
 	if err != nil {
 		return fmt.Errorf("%w; see pgsonde --help", err)
 	}
-	if err := a.check(); err != nil {
+	if err := a.check(kctx.Command()); err != nil {
 		return err
 	}
 	return kctx.Run(a)
 }
 
 // check refuses values that the grammar cannot.
-func (a *app) check() error {
+func (a *app) check(command string) error {
 	switch c := a.cli.common; {
+	case c.Format == "sarif" && !strings.HasPrefix(command, "explain"):
+		return errors.New("--format sarif is for explain only")
 	case c.Interval < minInterval:
 		return fmt.Errorf("--interval %s: at least %s", c.Interval, minInterval)
 	case c.Timeout < minInterval:

@@ -14,6 +14,7 @@ type cli struct {
 	Roles     rolesCmd     `cmd:"" help:"Connections in use per application role, against the budget."`
 	Sessions  sessionsCmd  `cmd:"" help:"All sessions, one line each."`
 	Locks     locksCmd     `cmd:"" help:"Who waits for whom: the lock-wait forest."`
+	Explain   explainCmd   `cmd:"" help:"Where does a page of rows start: verdict, evidence, fix, proof."`
 	Cancel    cancelCmd    `cmd:"" help:"Cancel the statement of one backend."`
 	Terminate terminateCmd `cmd:"" help:"End one backend."`
 	Budget    budgetCmd    `cmd:"" help:"Check or plan a connection budget, without a server."`
@@ -37,7 +38,7 @@ type common struct {
 
 	BudgetFile string          `name:"budget" short:"b" placeholder:"FILE" group:"out" help:"Budget file (default: pgsonde.yaml here, then in the config folder)."`
 	Interval   time.Duration   `default:"1s" group:"out" help:"Time between two readings."`
-	Format     string          `enum:"text,json" default:"text" group:"out" help:"Output: text or json."`
+	Format     string          `enum:"text,json,sarif" default:"text" group:"out" help:"Output: text or json; explain: sarif too."`
 	FailOn     probes.Severity `enum:"error,warn,never" default:"error" group:"out" help:"Exit with 1 when a finding is at least this severe: error, warn or never."`
 	Color      string          `enum:"auto,always,never" default:"auto" group:"out" help:"Colours: auto, always or never."`
 	Theme      string          `enum:"dark,light" default:"dark" group:"out" help:"Palette: dark or light."`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -53,5 +54,9 @@ func (c *demoCmd) Run(a *app) error {
 		return err
 	}
 	a.ctx = ctx
-	return a.openTUI(probes.Options{DSN: incident.DSN, Connections: a.cli.Connections, Timeout: a.cli.Timeout}, file, incident.BudgetFile, "")
+	err = a.openTUI(probes.Options{DSN: incident.DSN, Connections: a.cli.Connections, Timeout: a.cli.Timeout}, file, incident.BudgetFile, "")
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // --for is over
+		return nil
+	}
+	return err
 }

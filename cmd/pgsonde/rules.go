@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 
+	"github.com/pgsonde/pgsonde/explain"
 	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/probes/waits"
 )
@@ -24,6 +25,7 @@ func (rulesCmd) Run(a *app) error {
 	for _, r := range waits.Rules() {
 		rules = append(rules, ruleDoc{r.Name, string(r.Severity), r.Meaning})
 	}
+	rules = append(rules, explainRules()...)
 	if a.cli.Format == "json" {
 		return a.printJSON(map[string]any{"schema": "pgsonde/rules/1", "rules": rules})
 	}
@@ -32,4 +34,13 @@ func (rulesCmd) Run(a *app) error {
 		g.add(r.Rule, r.Severity, r.Meaning)
 	}
 	return a.print(func(w io.Writer) { g.write(w) })
+}
+
+// explainRules are the rules of explain's findings.
+func explainRules() []ruleDoc {
+	var out []ruleDoc
+	for _, r := range append(explain.PlanRules(), explain.SmellRules()...) {
+		out = append(out, ruleDoc{r.Name, string(r.Severity), r.Text})
+	}
+	return out
 }
