@@ -57,8 +57,12 @@ type Pooler struct {
 // ErrNotInstalled says that there is no pgbouncer to run.
 var ErrNotInstalled = errors.New("pgbouncer is not installed")
 
-// Program is the pgbouncer to run.
+// Program is the pgbouncer to run: PGSONDE_TEST_PGBOUNCER, else the one that is
+// installed.
 func Program() (string, error) {
+	if p := os.Getenv("PGSONDE_TEST_PGBOUNCER"); p != "" {
+		return p, nil
+	}
 	for _, p := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"} {
 		if path, err := exec.LookPath(p); err == nil {
 			return path, nil
