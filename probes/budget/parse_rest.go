@@ -195,6 +195,10 @@ func (r *reader) settings(f *File, n *yaml.Node) {
 // scenarios reads the named scenarios; each must be one that Plan can take.
 func (r *reader) scenarios(f *File, n *yaml.Node) {
 	for _, e := range r.entries(n, "scenarios") {
+		if len(f.Scenarios) == maxRoles {
+			r.errorf(e.line, "more than %d scenarios", maxRoles)
+			return
+		}
 		if e.key == "base" || e.key == "" {
 			r.errorf(e.line, "a scenario cannot be named %q", e.key)
 			continue

@@ -16,6 +16,10 @@ func commonRoleKeys() []string {
 
 func (r *reader) roles(f *File, n *yaml.Node) {
 	for _, e := range r.entries(n, "roles") {
+		if len(f.Roles) == maxRoles {
+			r.errorf(e.line, "more than %d roles", maxRoles)
+			return
+		}
 		if !r.name(e, "role") {
 			continue
 		}

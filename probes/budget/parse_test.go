@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,6 +58,8 @@ func TestParseErrors(t *testing.T) {
 		{"scenario of no size", "roles: { api: { pool: 1 } }\nscenarios:\n  more: [api.pol=3]\n", `did you mean "pool"?`},
 		{"scenario below zero", "roles: { api: { pool: 1 } }\nscenarios:\n  less: [api-2]\n", "leaves -1 replicas of api"},
 		{"scenario base", "scenarios: { base: [] }\n", "cannot be named"},
+		{"too many roles", "roles:\n" + numbered("  r%d: { pool: 1 }\n", 501), "pgsonde.yaml:502: more than 500 roles"},
+		{"too many scenarios", "roles: { r: { pool: 1 } }\nscenarios:\n" + numbered("  s%d: [r+1]\n", 501), "pgsonde.yaml:503: more than 500 scenarios"},
 		{"self alias", "a: &a [*a]\n", "nested more than 16 deep"},
 		{"deep", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "nested more than 16 deep"},
 		{"very deep", strings.Repeat("[", 50000), "not YAML"},
@@ -167,4 +170,13 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("parses but does not plan: %v", err)
 		}
 	})
+}
+
+// numbered repeats a line with its number.
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }

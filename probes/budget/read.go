@@ -20,6 +20,7 @@ const (
 	maxNodes      = 20_000 // with aliases followed
 	maxDepth      = 16
 	maxFileErrors = 20
+	maxRoles      = 500 // and as many scenarios: the work grows with their product
 	// maxSize is the largest max_connections PostgreSQL takes (MAX_BACKENDS,
 	// 2^18-1); no pool needs more.
 	maxSize = 262_143
