@@ -46,9 +46,9 @@ func seed(ctx context.Context, s *pgserver.Server) error {
 }
 
 // seedEvents makes the large table, and the view of statements where the server
-// has it. The two indexes are made at the same time.
+// has it. The indexes are made at the same time.
 func seedEvents(ctx context.Context, s *pgserver.Server, statements bool) error {
-	laying := []string{eventSQL, "ANALYZE event"}
+	laying := []string{eventSQL, "ALTER TABLE event ALTER id SET NOT NULL, ALTER created_at SET NOT NULL", "ANALYZE event"}
 	if statements {
 		laying = append(laying, "CREATE EXTENSION pg_stat_statements")
 	}
@@ -57,12 +57,16 @@ func seedEvents(ctx context.Context, s *pgserver.Server, statements bool) error 
 	}
 	var g errgroup.Group
 	for _, index := range []string{
+		"CREATE UNIQUE INDEX event_pkey ON event (id)",
 		"CREATE INDEX event_created_at_idx ON event (created_at)",
 		"CREATE INDEX event_created_at_id_idx ON event (created_at, id)",
 	} {
 		g.Go(func() error { return onConn(ctx, s, database, index) })
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return onConn(ctx, s, database, "ALTER TABLE event ADD PRIMARY KEY USING INDEX event_pkey")
 }
 
 func onConn(ctx context.Context, s *pgserver.Server, db string, sql ...string) error {
