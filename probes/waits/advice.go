@@ -194,7 +194,7 @@ func (f *Forest) queuedDDL(t *Tree) *End {
 func (f *Forest) harmlessDDL(t *Tree) *End {
 	for _, n := range t.Root.Children {
 		if n.Edge != nil && n.Edge.LockType == "relation" && strong(n.Edge.Mode) {
-			e := f.whatIf(n.proc)
+			e := f.sim.end(n.proc)
 			return &e
 		}
 	}

@@ -7,14 +7,16 @@ import "slices"
 // A queue of n whose members all block each other has n²/2 soft edges but 2n
 // arcs here; the paths between processes are the same.
 type compact struct {
-	arcs [][]int32
-	n    int
+	n, nodes int
+	from, to []int32
+	first    []int32 // node → its first arc in next, once sorted
+	next     []int32
 }
 
 func (g *graph) compact(soft bool) *compact {
-	c := &compact{arcs: make([][]int32, len(g.procs)), n: len(g.procs)}
+	c := &compact{n: len(g.procs), nodes: len(g.procs)}
 	for _, o := range g.objects {
-		c.object(g, o, soft)
+		c.object(o, soft)
 	}
 	for _, w := range g.waits {
 		if w.obj == nil {
@@ -25,17 +27,38 @@ func (g *graph) compact(soft bool) *compact {
 			}
 		}
 	}
+	c.sort()
 	return c
 }
 
-func (c *compact) arc(from, to int) { c.arcs[from] = append(c.arcs[from], int32(to)) }
-
-func (c *compact) node() int {
-	c.arcs = append(c.arcs, nil)
-	return len(c.arcs) - 1
+func (c *compact) arc(from, to int) {
+	c.from, c.to = append(c.from, int32(from)), append(c.to, int32(to))
 }
 
-func (c *compact) object(g *graph, o *object, soft bool) {
+func (c *compact) node() int {
+	c.nodes++
+	return c.nodes - 1
+}
+
+// sort puts each node's arcs side by side.
+func (c *compact) sort() {
+	c.first, c.next = make([]int32, c.nodes+1), make([]int32, len(c.to))
+	for _, f := range c.from {
+		c.first[f+1]++
+	}
+	for i := range c.nodes {
+		c.first[i+1] += c.first[i]
+	}
+	at := slices.Clone(c.first)
+	for i, f := range c.from {
+		c.next[at[f]] = c.to[i]
+		at[f]++
+	}
+}
+
+func (c *compact) arcs(v int) []int32 { return c.next[c.first[v]:c.first[v+1]] }
+
+func (c *compact) object(o *object, soft bool) {
 	var before [16]int // mode → node that leads to every waiter of it so far; 0 none
 	for _, w := range o.queue {
 		conf := w.mode.Conflicts()
@@ -70,9 +93,9 @@ func (c *compact) object(g *graph, o *object, soft bool) {
 // components are the strongly connected components with more than one process,
 // blockers before their waiters.
 func (c *compact) components() [][]int {
-	t := &tarjan{c: c, index: make([]int, len(c.arcs)), low: make([]int, len(c.arcs)), on: make([]bool, len(c.arcs))}
+	t := &tarjan{c: c, index: make([]int, c.nodes), low: make([]int, c.nodes), on: make([]bool, c.nodes)}
 	for root := range c.n {
-		if t.index[root] == 0 && len(c.arcs[root]) > 0 {
+		if t.index[root] == 0 && len(c.arcs(root)) > 0 {
 			t.walk(root)
 		}
 	}
@@ -95,8 +118,8 @@ func (t *tarjan) walk(root int) {
 	t.enter(root)
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
-		if f.next < len(t.c.arcs[f.v]) {
-			to := int(t.c.arcs[f.v][f.next])
+		if arcs := t.c.arcs(f.v); f.next < len(arcs) {
+			to := int(arcs[f.next])
 			f.next++
 			if t.index[to] == 0 {
 				t.enter(to)

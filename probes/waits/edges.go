@@ -54,7 +54,7 @@ func (f *Forest) Edges() []Edge {
 
 // Blockers are the edges of one waiter, hard ones first.
 func (f *Forest) Blockers(k Key) []Edge {
-	p, ok := f.g.index[k]
+	p, ok := f.g.find(k)
 	if !ok {
 		return nil
 	}

@@ -37,6 +37,9 @@ type Forest struct {
 	rev   [][]int    // by process: those that have it in cand
 	rows  map[probes.LockTag]*Queue
 	reach *reach
+	sim   *simulation
+	slab  []Node
+	edges []Edge                   // of the nodes
 	prog  map[int]*probes.Progress // by pid
 }
 
@@ -127,6 +130,9 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 	} else {
 		f.g.fromRows(l.Rows)
 		f.g.confirm(l)
+		for _, o := range f.g.objects {
+			o.words = f.names.object(o.tag)
+		}
 	}
 	f.g.facts(s, l)
 	f.Torn = f.g.torn
@@ -167,7 +173,10 @@ func (g *graph) facts(s *probes.Snapshot, l *probes.Locks) {
 func (f *Forest) draw(l *probes.Locks) {
 	f.candidates()
 	f.nodes = make([]*Node, len(f.g.procs))
+	f.slab = make([]Node, len(f.g.procs))
+	f.edges = make([]Edge, len(f.g.procs))
 	f.reach = newReach(f.g)
+	f.sim = newSimulation(newReach(f.g))
 	comps, hard := f.g.cycles()
 	f.place(comps, hard)
 	for _, t := range f.Trees {
@@ -195,7 +204,7 @@ func (t *Tree) harm() float64 { return float64(t.Victims) * max(0.001, t.Longest
 
 // fact is a node that stands in no tree.
 func (f *Forest) fact(pid int) *Node {
-	if p, ok := f.g.index[Key{PID: pid}]; ok {
+	if p, ok := f.g.find(Key{PID: pid}); ok {
 		return f.node(p)
 	}
 	return &Node{Key: Key{PID: pid}, Blocked: -1, proc: -1}
@@ -203,7 +212,7 @@ func (f *Forest) fact(pid int) *Node {
 
 // Node is how a session is drawn; nil when it neither waits nor blocks.
 func (f *Forest) Node(k Key) *Node {
-	p, ok := f.g.index[k]
+	p, ok := f.g.find(k)
 	if !ok || f.nodes == nil {
 		return nil
 	}

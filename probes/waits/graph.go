@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -50,12 +51,16 @@ type object struct {
 	tag     probes.LockTag
 	holders []holder
 	queue   []*wait
-	modes   uint16 // of the queue
-	grouped bool   // a parallel worker waits here
+	modes   uint16  // of the queue
+	last    [16]int // per requested mode: its last place in the queue, plus 1
+	grouped bool    // a parallel worker waits here
+	words   string  // the tag in words
+	index   int     // in graph.objects
 }
 
 // wait is one process's ungranted request.
 type wait struct {
+	index int // in graph.waits
 	proc  int
 	pid   int // the member of the lock group that waits
 	obj   *object
@@ -84,8 +89,9 @@ type link struct {
 
 type graph struct {
 	procs   []proc
-	index   map[Key]int
-	leader  map[int]int // parallel worker → leader
+	pids    map[int]int    // pid → index of procs
+	gids    map[string]int // virtualtransaction of a prepared transaction → index of procs
+	leader  map[int]int    // parallel worker → leader
 	objects []*object
 	waits   []*wait
 	row     map[int]probes.LockTag // pid → the tuple lock it holds: the row it is after
@@ -96,7 +102,8 @@ type graph struct {
 func newGraph(l *probes.Locks) *graph {
 	g := &graph{
 		procs:  make([]proc, 0, len(l.Procs)),
-		index:  make(map[Key]int, len(l.Procs)),
+		pids:   make(map[int]int, len(l.Procs)),
+		gids:   map[string]int{},
 		leader: map[int]int{},
 		row:    map[int]probes.LockTag{},
 		prep:   map[string]uint32{},
@@ -124,12 +131,26 @@ func newGraph(l *probes.Locks) *graph {
 
 // proc is the index of key's process, made when it is new.
 func (g *graph) proc(k Key) int {
-	if i, ok := g.index[k]; ok {
+	if i, ok := g.find(k); ok {
 		return i
 	}
 	g.procs = append(g.procs, proc{key: k})
-	g.index[k] = len(g.procs) - 1
+	if k.Prepared() {
+		g.gids[k.VXID] = len(g.procs) - 1
+	} else {
+		g.pids[k.PID] = len(g.procs) - 1
+	}
 	return len(g.procs) - 1
+}
+
+// find is the index of key's process.
+func (g *graph) find(k Key) (int, bool) {
+	if k.Prepared() {
+		i, ok := g.gids[k.VXID]
+		return i, ok
+	}
+	i, ok := g.pids[k.PID]
+	return i, ok
 }
 
 // group is the process a row belongs to: the leader of its lock group.
@@ -145,39 +166,37 @@ func (g *graph) group(r *probes.LockRow) int {
 
 // fromRows reads contended objects out of rows of one instant.
 func (g *graph) fromRows(rows []probes.LockRow) {
-	objects := make(map[probes.LockTag]*object, len(rows)/2)
+	waiting := 0
 	for i := range rows {
-		if r := &rows[i]; !r.Granted && r.Mode != probes.NoLock && objects[r.Tag] == nil {
-			o := &object{tag: r.Tag}
-			objects[r.Tag] = o
-			g.objects = append(g.objects, o)
+		if !rows[i].Granted {
+			waiting++
 		}
 	}
-	held := map[heldKey]int{} // → index of obj.holders
+	slab := make([]wait, 0, waiting)
+	objects := make(map[probes.LockTag]*object, waiting)
+	for i := range rows {
+		if r := &rows[i]; !r.Granted && r.Mode != probes.NoLock {
+			o := objects[r.Tag]
+			if o == nil {
+				o = &object{tag: r.Tag, index: len(g.objects)}
+				objects[r.Tag] = o
+				g.objects = append(g.objects, o)
+			}
+			slab = append(slab, wait{proc: g.group(r), pid: r.PID, obj: o, mode: r.Mode, start: r.WaitStart, shape: r.Tag})
+			g.addWait(&slab[len(slab)-1])
+		}
+	}
+	many := map[heldKey]int{}
 	for i := range rows {
 		r := &rows[i]
-		if r.Mode == probes.NoLock {
+		if !r.Granted || r.Mode == probes.NoLock {
 			continue
 		}
-		if r.Granted && r.Tag.Type == "tuple" && r.PID != 0 {
+		if r.Tag.Type == "tuple" && r.PID != 0 {
 			g.row[r.PID] = r.Tag
 		}
-		o := objects[r.Tag]
-		switch {
-		case o == nil:
-		case !r.Granted:
-			g.addWait(o, r)
-		default:
-			hk := heldKey{o, r.PID, r.VXID}
-			if r.PID != 0 {
-				hk.vxid = ""
-			}
-			if j, ok := held[hk]; ok {
-				o.holders[j].mask |= r.Mode.Bit()
-				continue
-			}
-			held[hk] = len(o.holders)
-			o.holders = append(o.holders, holder{proc: g.group(r), pid: r.PID, mask: r.Mode.Bit()})
+		if o := objects[r.Tag]; o != nil {
+			g.addHolder(o, r, many)
 		}
 	}
 	for _, o := range g.objects {
@@ -191,16 +210,42 @@ func (g *graph) fromRows(rows []probes.LockRow) {
 
 type heldKey struct {
 	obj  *object
+	proc int
 	pid  int
-	vxid string
 }
 
-func (g *graph) addWait(o *object, r *probes.LockRow) {
-	w := &wait{proc: g.group(r), pid: r.PID, obj: o, mode: r.Mode, start: r.WaitStart, shape: r.Tag}
-	o.queue = append(o.queue, w)
-	_, worker := g.leader[r.PID]
-	o.grouped = o.grouped || worker
-	o.modes |= r.Mode.Bit()
+// addHolder adds one held mode; few objects have more than a few holders.
+func (g *graph) addHolder(o *object, r *probes.LockRow, many map[heldKey]int) {
+	k := heldKey{o, g.group(r), r.PID}
+	at := -1
+	if len(o.holders) <= 8 {
+		at = slices.IndexFunc(o.holders, func(h holder) bool { return h.proc == k.proc && h.pid == k.pid })
+	} else if i, ok := many[k]; ok {
+		at = i
+	}
+	if at >= 0 {
+		o.holders[at].mask |= r.Mode.Bit()
+		return
+	}
+	o.holders = append(o.holders, holder{proc: k.proc, pid: r.PID, mask: r.Mode.Bit()})
+	switch n := len(o.holders); {
+	case n == 9:
+		for i, h := range o.holders {
+			many[heldKey{o, h.proc, h.pid}] = i
+		}
+	case n > 9:
+		many[k] = n - 1
+	}
+}
+
+func (g *graph) addWait(w *wait) {
+	if o := w.obj; o != nil {
+		o.queue = append(o.queue, w)
+		_, worker := g.leader[w.pid]
+		o.grouped = o.grouped || worker
+		o.modes |= w.mode.Bit()
+	}
+	w.index = len(g.waits)
 	g.waits = append(g.waits, w)
 	g.procs[w.proc].waits = append(g.procs[w.proc].waits, w)
 }

@@ -58,7 +58,10 @@ func (f *Forest) words(w *wait) string {
 			return f.names.object(row)
 		}
 	}
-	return f.names.object(w.shape)
+	if w.obj == nil {
+		return f.names.object(w.shape)
+	}
+	return w.obj.words
 }
 
 // object puts a tag in words, "" when only its type is known.

@@ -17,7 +17,7 @@ func (g *graph) confirm(l *probes.Locks) {
 		if x, ok := g.leader[leader]; ok {
 			leader = x
 		}
-		p, known := g.index[Key{PID: leader}]
+		p, known := g.pids[leader]
 		if !known || len(g.procs[p].waits) == 0 {
 			if len(e.Blockers) > 0 {
 				ghosts[leader] = true // waits now, did not then
@@ -154,8 +154,7 @@ func (g *graph) fromAnswers(l *probes.Locks) {
 			seen[bp] = true
 			w.explicit = append(w.explicit, old.link(bp, b, row, waiting[b]))
 		}
-		g.waits = append(g.waits, w)
-		g.procs[p].waits = append(g.procs[p].waits, w)
+		g.addWait(w)
 	}
 }
 

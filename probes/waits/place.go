@@ -173,8 +173,9 @@ func (pl *placer) put(p int) {
 
 // describe says what n waits for.
 func (f *Forest) describe(n *Node, o option) {
-	e := f.g.edge(f, o.wait, o.link)
-	n.Edge, n.Doubt = &e, e.Doubt
+	e := &f.edges[n.proc]
+	*e = f.g.edge(f, o.wait, o.link)
+	n.Edge, n.Doubt = e, e.Doubt
 }
 
 // queue makes n a member of its row's queue and gives the node to draw it
@@ -214,7 +215,8 @@ func (f *Forest) node(p int) *Node {
 		return n
 	}
 	pr := &f.g.procs[p]
-	n := &Node{Key: pr.key, Session: pr.session, Prepared: pr.prepared, Blocked: -1, proc: p}
+	n := &f.slab[p]
+	*n = Node{Key: pr.key, Session: pr.session, Prepared: pr.prepared, Blocked: -1, proc: p}
 	if pr.prepared != nil {
 		n.GID = pr.prepared.GID
 	}

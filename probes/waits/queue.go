@@ -52,7 +52,7 @@ func (o *object) order() {
 	}
 	o.repair(groups)
 	for i, w := range o.queue {
-		w.pos = i
+		w.pos, o.last[w.mode] = i, i+1
 	}
 	o.doubts(arrivals, groups)
 }

@@ -1,13 +1,25 @@
 package waits
 
-// reach walks from blockers to waiters.
+// reach walks from blockers to waiters. It carries the marks of a walk, so it
+// is not for two at a time.
 type reach struct {
 	g        *graph
 	explicit [][]int // by process: waiters that name it outside of a queue's order
+	walk     int     // number of the walk under way
+	seen     []int   // by process: the last walk that came by
+	scans    []scanned
+	out      []int
+}
+
+// scanned says how much of an object's queue a walk has been through.
+type scanned struct {
+	walk int
+	held uint16  // masks of holders
+	from [16]int // per requested mode: the first place behind such a request, plus 1
 }
 
 func newReach(g *graph) *reach {
-	r := &reach{g: g, explicit: make([][]int, len(g.procs))}
+	r := &reach{g: g, explicit: make([][]int, len(g.procs)), seen: make([]int, len(g.procs)), scans: make([]scanned, len(g.objects))}
 	for _, w := range g.waits {
 		for _, l := range w.explicit {
 			r.explicit[l.proc] = append(r.explicit[l.proc], w.proc)
@@ -21,69 +33,65 @@ func newReach(g *graph) *reach {
 	return r
 }
 
-// scanned says how much of an object's queue a walk has been through.
-type scanned struct {
-	held uint16  // masks of holders
-	from [16]int // per requested mode: the first place behind such a request, plus 1
-}
-
 // victims are all who wait for p, directly or not, each once, near ones first.
+// The slice is good until the next call.
 func (r *reach) victims(p int) []int {
-	seen := make([]bool, len(r.g.procs))
-	done := map[*object]*scanned{}
-	seen[p] = true
-	out := []int{p}
-	add := func(v int) {
-		if !seen[v] {
-			seen[v] = true
-			out = append(out, v)
-		}
-	}
-	for i := 0; i < len(out); i++ {
-		at := out[i]
+	r.walk++
+	r.seen[p] = r.walk
+	r.out = append(r.out[:0], p)
+	for i := 0; i < len(r.out); i++ {
+		at := r.out[i]
 		for _, h := range r.g.procs[at].holds {
-			s := scan(done, h.obj)
+			s := r.scan(h.obj)
 			if h.mask&^s.held == 0 {
 				continue
 			}
 			s.held |= h.mask
 			for _, w := range h.obj.queue {
 				if w.proc != at && w.mode.Conflicts()&h.mask != 0 {
-					add(w.proc)
+					r.add(w.proc)
 				}
 			}
 		}
 		for _, b := range r.g.procs[at].waits {
 			if b.obj != nil {
-				b.behind(scan(done, b.obj), add)
+				r.behind(b)
 			}
 		}
 		for _, v := range r.explicit[at] {
-			add(v)
+			r.add(v)
 		}
 	}
-	return out[1:]
+	return r.out[1:]
 }
 
-func scan(done map[*object]*scanned, o *object) *scanned {
-	s := done[o]
-	if s == nil {
-		s = &scanned{}
-		done[o] = s
+func (r *reach) add(v int) {
+	if r.seen[v] != r.walk {
+		r.seen[v] = r.walk
+		r.out = append(r.out, v)
+	}
+}
+
+func (r *reach) scan(o *object) *scanned {
+	s := &r.scans[o.index]
+	if s.walk != r.walk {
+		*s = scanned{walk: r.walk}
 	}
 	return s
 }
 
 // behind adds those in the queue that b is ahead of and conflicts with.
-func (b *wait) behind(s *scanned, add func(int)) {
-	q := b.obj.queue
+func (r *reach) behind(b *wait) {
+	s, q := r.scan(b.obj), b.obj.queue
 	to := len(q)
 	if f := s.from[b.mode]; f > 0 {
 		to = min(to, f-1)
 	}
-	for i := b.pos + 1; i < to; i++ {
-		if w := q[i]; !w.reordered && w.against(b) {
-			add(w.proc)
+	if b.mode.Conflicts()&b.obj.modes != 0 {
+		for i := b.pos + 1; i < to; i++ {
+			if w := q[i]; !w.reordered && w.against(b) {
+				r.add(w.proc)
+			}
 		}
 	}
 	if f := s.from[b.mode]; f == 0 || b.pos+2 < f {

@@ -20,59 +20,74 @@ type End struct {
 // maxEnds bounds the sessions of one tree for which the question is asked unasked.
 const maxEnds = 24
 
-// WhatIf answers what happens if a session ended now.
+// mostVisits bounds the work of those questions for a forest of thousands.
+const mostVisits = 10000
+
+// WhatIf answers what happens if a session ended now. A CREATE INDEX
+// CONCURRENTLY and its like wait for several transactions one after the other,
+// of which the lock table shows one: they may have to wait on.
 func (f *Forest) WhatIf(k Key) End {
-	p, ok := f.g.index[k]
-	if !ok || f.reach == nil {
+	p, ok := f.g.find(k)
+	if !ok {
 		return End{Key: k}
 	}
-	return f.whatIf(p)
-}
-
-func (f *Forest) whatIf(x int) End {
-	s := &simulation{g: f.g, x: x, victims: f.reach.victims(x), free: make([]bool, len(f.g.procs)), victim: make([]bool, len(f.g.procs))}
-	for _, v := range s.victims {
-		s.victim[v] = true
-	}
-	s.gather()
-	e := End{Key: f.g.procs[x].key}
-	direct := s.pass(false)
-	for _, v := range direct {
-		e.Frees = append(e.Frees, f.g.procs[v].key)
-		s.free[v] = true
-	}
-	e.Direct = len(direct)
-	for {
-		more := s.pass(true)
-		if len(more) == 0 {
-			return e
-		}
-		for _, v := range more {
-			e.Frees = append(e.Frees, f.g.procs[v].key)
-		}
-	}
+	return newSimulation(newReach(f.g)).end(p)
 }
 
 // simulation lets x vanish and looks who is granted, then who is once those
 // have run and ended, until nobody is.
 type simulation struct {
 	g       *graph
+	reach   *reach
 	x       int
 	victims []int
-	victim  []bool
-	free    []bool
+	victim  []bool // by process; all false between runs
+	free    []bool // by process; all false between runs
+	stuck   []bool // by wait, of the pass under way
+	found   []int
 	objects []*object
-	stuck   map[*wait]bool // of the pass under way
-	inherit *object        // the row whose queue x heads: the next in it takes over x's wait
+	inherit *object // the row whose queue x heads: the next in it takes over x's wait
 }
 
+func newSimulation(r *reach) *simulation {
+	n := len(r.g.procs)
+	return &simulation{g: r.g, reach: r, victim: make([]bool, n), free: make([]bool, n), stuck: make([]bool, len(r.g.waits))}
+}
+
+func (s *simulation) end(x int) End {
+	s.x, s.victims = x, s.reach.victims(x)
+	for _, v := range s.victims {
+		s.victim[v] = true
+	}
+	s.gather()
+	e := End{Key: s.g.procs[x].key}
+	for turn := false; ; turn = true {
+		s.pass(turn)
+		for _, v := range s.found {
+			e.Frees = append(e.Frees, s.g.procs[v].key)
+			s.free[v] = true
+		}
+		if !turn {
+			e.Direct = len(s.found)
+		} else if len(s.found) == 0 {
+			break
+		}
+	}
+	for _, v := range s.victims {
+		s.victim[v], s.free[v] = false, false
+	}
+	return e
+}
+
+// gather lists the objects that victims wait for, near ones first.
 func (s *simulation) gather() {
-	seen := map[*object]bool{}
+	s.objects, s.inherit = s.objects[:0], nil
+	s.reach.walk++
 	for _, v := range s.victims {
 		for _, w := range s.g.procs[v].waits {
-			if w.obj != nil && !seen[w.obj] {
-				seen[w.obj] = true
-				s.objects = append(s.objects, w.obj)
+			if o := w.obj; o != nil && s.reach.scans[o.index].walk != s.reach.walk {
+				s.reach.scan(o)
+				s.objects = append(s.objects, o)
 			}
 		}
 	}
@@ -92,36 +107,39 @@ func (s *simulation) gather() {
 
 // pass finds victims that are not free and that nothing but x or the free
 // blocks. With turn, one found counts as free at once.
-func (s *simulation) pass(turn bool) []int {
-	s.stuck = map[*wait]bool{}
-	var found []int
-	settle := func(p int) {
-		if !s.victim[p] || s.free[p] || slices.Contains(found, p) && !turn {
-			return
-		}
-		for _, w := range s.g.procs[p].waits {
-			if w.obj != nil && s.stuck[w] || w.obj == nil && s.held(w) {
-				return
-			}
-		}
-		found = append(found, p)
-		if turn {
-			s.free[p] = true
-		}
-	}
+func (s *simulation) pass(turn bool) {
+	s.found = s.found[:0]
 	for _, o := range s.objects {
-		s.queue(o, settle)
+		s.queue(o, turn)
 	}
 	for _, v := range s.victims {
 		if ws := s.g.procs[v].waits; len(ws) > 0 && ws[0].obj == nil {
-			settle(v)
+			s.settle(v, turn)
 		}
 	}
-	return found
+}
+
+// settle lets p go when none of its waits is stuck. A lock group with several
+// waits may be looked at before all its queues were: the next pass finds it.
+func (s *simulation) settle(p int, turn bool) {
+	if !s.victim[p] || s.free[p] {
+		return
+	}
+	waits := s.g.procs[p].waits
+	for _, w := range waits {
+		if w.obj != nil && s.stuck[w.index] || w.obj == nil && s.held(w) {
+			return
+		}
+	}
+	if len(waits) > 1 && slices.Contains(s.found, p) {
+		return
+	}
+	s.found = append(s.found, p)
+	s.free[p] = turn
 }
 
 // queue goes through one queue from its head.
-func (s *simulation) queue(o *object, settle func(int)) {
+func (s *simulation) queue(o *object, turn bool) {
 	ahead := uint16(0)
 	inherited := o == s.inherit && s.xStuck()
 	held := s.heldOn(o, -1)
@@ -134,12 +152,8 @@ func (s *simulation) queue(o *object, settle func(int)) {
 		if conf&held != 0 && (o.grouped || s.holdsHere(o, w.proc)) {
 			mine = s.heldOn(o, w.proc)
 		}
-		if inherited || conf&mine != 0 || s.aheadOf(w, ahead) {
-			s.stuck[w] = true
-		}
-		if !s.free[w.proc] {
-			settle(w.proc)
-		}
+		s.stuck[w.index] = inherited || conf&mine != 0 || s.aheadOf(w, ahead)
+		s.settle(w.proc, turn)
 		if !s.free[w.proc] {
 			ahead |= w.mode.Bit()
 		}
@@ -224,39 +238,47 @@ func (s *simulation) xStuck() bool {
 // ends asks what-if for the root and for those within the tree that hold
 // others up by more than a row's queue.
 func (f *Forest) ends(t *Tree, victims []int) {
-	t.Ends = append(t.Ends, f.whatIf(t.Root.proc))
 	var inner []int
 	for _, v := range victims {
 		if f.g.blocksAny(v) || len(f.reach.explicit[v]) > 0 {
 			inner = append(inner, v)
 		}
 	}
+	most := min(len(inner), maxEnds, 1+mostVisits/(len(victims)+1))
+	t.Ends = append(t.Ends, f.sim.end(t.Root.proc))
 	slices.SortStableFunc(inner, func(a, b int) int { return -cmp.Compare(len(f.rev[a]), len(f.rev[b])) })
-	for _, v := range inner[:min(len(inner), maxEnds)] {
-		if e := f.whatIf(v); len(e.Frees) > 0 {
+	for _, v := range inner[:most] {
+		if e := f.sim.end(v); len(e.Frees) > 0 {
 			t.Ends = append(t.Ends, e)
 		}
 	}
 	slices.SortStableFunc(t.Ends[1:], func(a, b End) int { return -cmp.Compare(len(a.Frees), len(b.Frees)) })
 }
 
-// blocksAny reports whether p blocks anybody other than in the queue for a row.
+// blocksAny reports whether p may block anybody other than in a row's queue.
 func (g *graph) blocksAny(p int) bool {
 	for _, h := range g.procs[p].holds {
-		if h.obj.tag.Type == "tuple" {
+		if h.obj.tag.Type != "tuple" && h.blocks() {
+			return true
+		}
+	}
+	for _, b := range g.procs[p].waits {
+		if b.obj == nil || b.shape.Type == "tuple" {
 			continue
 		}
-		for _, w := range h.obj.queue {
-			if w.proc != p && w.mode.Conflicts()&h.mask != 0 {
+		for m, last := range b.obj.last {
+			if last > b.pos+1 && b.mode.Conflicts()&(1<<m) != 0 {
 				return true
 			}
 		}
 	}
-	for _, b := range g.procs[p].waits {
-		if b.obj == nil || b.shape.Type == "tuple" || b.mode.Conflicts()&b.obj.modes == 0 {
-			continue
-		}
-		if slices.ContainsFunc(b.obj.queue[b.pos+1:], func(w *wait) bool { return w.against(b) }) {
+	return false
+}
+
+// blocks reports whether a request of the object's queue conflicts with it.
+func (h hold) blocks() bool {
+	for m := probes.AccessShareLock; m <= probes.AccessExclusiveLock; m++ {
+		if h.obj.modes&m.Bit() != 0 && m.Conflicts()&h.mask != 0 {
 			return true
 		}
 	}

@@ -1,0 +1,109 @@
+//go:build unix
+
+package waits
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+const benchSessions = 5000
+
+// crowd is a reading of 5,000 sessions in one of the shapes incidents have.
+func crowd(shape string) *probes.Locks {
+	var rows []probes.LockRow
+	add := func(pid int, m probes.LockMode, t probes.LockTag, since int) {
+		r := probes.LockRow{PID: pid, Mode: m, Tag: t, Granted: since == 0}
+		if since > 0 {
+			r.WaitStart = epoch.Add(time.Duration(since) * 10 * time.Millisecond)
+		}
+		rows = append(rows, r)
+	}
+	xid := func(n int) probes.LockTag { return probes.LockTag{Type: "transactionid", XID: uint32(n)} }
+	rel := func(n int) probes.LockTag { return probes.LockTag{Type: "relation", Database: 5, Relation: uint32(n)} }
+	row := probes.LockTag{Type: "tuple", Database: 5, Relation: 1, Tuple: 1}
+	switch shape {
+	case "hot row":
+		add(1, probes.ExclusiveLock, xid(1), 0)
+		add(2, probes.ExclusiveLock, row, 0)
+		add(2, probes.ShareLock, xid(1), 1)
+		for pid := 3; pid <= benchSessions; pid++ {
+			add(pid, probes.ExclusiveLock, row, pid)
+		}
+	case "queued DDL":
+		add(1, probes.AccessShareLock, rel(1), 0)
+		add(2, probes.AccessExclusiveLock, rel(1), 1)
+		for pid := 3; pid <= benchSessions; pid++ {
+			add(pid, []probes.LockMode{probes.AccessShareLock, probes.RowExclusiveLock}[pid%2], rel(1), pid)
+		}
+	case "chain":
+		for pid := 1; pid <= benchSessions; pid++ {
+			add(pid, probes.ExclusiveLock, xid(pid), 0)
+			if pid > 1 {
+				add(pid, probes.ShareLock, xid(pid-1), pid)
+			}
+		}
+	case "100 trees":
+		for pid := 1; pid <= benchSessions; pid++ {
+			add(pid, probes.ExclusiveLock, xid(pid), 0)
+			if root := pid % 100; pid > 100 {
+				add(pid, probes.ShareLock, xid(max(1, root+100*(pid%3))), pid)
+			}
+		}
+	case "circles":
+		for pid := 1; pid <= benchSessions; pid++ {
+			add(pid, probes.ExclusiveLock, xid(pid), 0)
+			add(pid, probes.ShareLock, xid(1+(pid+(pid%5)*7)%benchSessions), pid)
+		}
+	}
+	return reading(rows)
+}
+
+func BenchmarkBuild(b *testing.B) {
+	for _, shape := range []string{"hot row", "queued DDL", "chain", "100 trees", "circles"} {
+		l := crowd(shape)
+		b.Run(fmt.Sprintf("%s of %d", shape, benchSessions), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if f := Build(nil, l, nil); f.Waiters == 0 {
+					b.Fatal("nobody waits")
+				}
+			}
+		})
+	}
+}
+
+// TestBuildIsFast holds each shape to its budget in processor time, which other
+// work on the machine does not stretch much: 10 ms, with room for slow machines.
+func TestBuildIsFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	for _, shape := range []string{"hot row", "queued DDL", "chain", "100 trees", "circles"} {
+		l := crowd(shape)
+		best := time.Hour
+		for range 7 {
+			begin := cpu(t)
+			Build(nil, l, nil)
+			best = min(best, cpu(t)-begin)
+		}
+		t.Logf("%s: %v", shape, best)
+		if best > 60*time.Millisecond {
+			t.Errorf("%s of %d sessions: got %v, want at most 60 ms on any machine", shape, benchSessions, best)
+		}
+	}
+}
+
+// cpu is the processor time of this process.
+func cpu(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
