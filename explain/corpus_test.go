@@ -137,7 +137,7 @@ func TestCorpus(t *testing.T) {
 	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
 		r, conn := corpusServer(t, in)
 		passed, fixed, proved := 0, 0, 0
-		seen := map[string][]string{} // cursors
+		seen := map[string][][]string{} // cursors
 		for _, f := range files {
 			res := Judge(t.Context(), r, Input{Source: f.name, Line: 1, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: "corpus, public"}, Options{})
 			if err := headerAllows(f.verdict, res); err != nil {
@@ -170,7 +170,7 @@ func TestCorpus(t *testing.T) {
 
 // checkFix runs the statement and its fix at five cursors of the header: the rows
 // have to be the same, and fewer blocks read in all.
-func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[string][]string) bool {
+func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[string][][]string) bool {
 	t.Helper()
 	old, errOld := sqltext.Readable(f.sql)
 	fixed, errNew := sqltext.Readable(fix.SQL)
@@ -179,12 +179,12 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 		return false
 	}
 	var before, after float64
-	for _, at := range []float64{0.05, 0.25, 0.5, 0.75, 0.95} {
+	for at := range cursorShares {
 		args := cursorArgs(t, conn, f, at, seen)
 		a, blocksA := execute(t, conn, f, old.SQL, args)
 		b, blocksB := execute(t, conn, f, fixed.SQL, args)
 		if a != b {
-			t.Errorf("%s at %g: rows differ\nfix: %s\nbefore: %s\nafter:  %s", f.name, at, fix.SQL, clip(a, 300), clip(b, 300))
+			t.Errorf("%s at cursor %d: rows differ\nfix: %s\nbefore: %s\nafter:  %s", f.name, at, fix.SQL, clip(a, 300), clip(b, 300))
 			return false
 		}
 		before, after = before+blocksA, after+blocksB
@@ -196,16 +196,18 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 	return true
 }
 
-// cursorArgs fills the header's arguments with the cursor at a share of its rows.
-func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at float64, seen map[string][]string) []string {
+// cursorShares are where in the header's rows the cursors stand.
+var cursorShares = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
+
+// cursorArgs fills the header's arguments with the cursor at one of cursorShares.
+func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at int, seen map[string][][]string) []string {
 	t.Helper()
-	key := fmt.Sprint(at, f.cursor)
-	if seen[key] == nil {
-		seen[key] = cursorRow(t, conn, f, at)
+	if seen[f.cursor] == nil {
+		seen[f.cursor] = cursorRows(t, conn, f)
 	}
 	args := slices.Clone(f.args)
 	for i, a := range args {
-		for n, v := range seen[key] {
+		for n, v := range seen[f.cursor][at] {
 			if a == fmt.Sprintf("$c%d", n+1) {
 				args[i] = v
 			}
@@ -214,22 +216,24 @@ func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at float64, seen map
 	return args
 }
 
-func cursorRow(t *testing.T, conn *pgx.Conn, f corpusFile, at float64) []string {
+// cursorRows reads the rows at cursorShares as SQL literals.
+func cursorRows(t *testing.T, conn *pgx.Conn, f corpusFile) [][]string {
 	t.Helper()
-	sql := fmt.Sprintf("SELECT to_json(ARRAY(SELECT quote_literal(e.value) FROM json_each_text(to_json(c)) e))::text FROM (%s OFFSET "+
-		"(SELECT (count(*) * %g)::bigint FROM (%s) n) LIMIT 1) c", f.cursor, at, f.cursor)
-	var text string
-	if err := conn.QueryRow(t.Context(), "SET search_path = corpus, public").Scan(); err != nil && err != pgx.ErrNoRows {
+	if _, err := conn.Exec(t.Context(), "SET search_path = corpus, public"); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.QueryRow(t.Context(), sql).Scan(&text); err != nil {
+	rows, err := conn.Query(t.Context(), fmt.Sprintf(`
+		SELECT ARRAY(SELECT quote_literal(e.value) FROM json_each_text(to_json(c)) e)
+		FROM (SELECT c, row_number() OVER () AS i, count(*) OVER () AS n FROM (%s) c) x
+		WHERE i IN (SELECT 1 + (n * at)::bigint FROM unnest($1::float8[]) at) ORDER BY i`, f.cursor), cursorShares)
+	if err != nil {
 		t.Fatalf("%s: cursor: %v", f.name, err)
 	}
-	var values []string
-	if err := json.Unmarshal([]byte(text), &values); err != nil {
-		t.Fatal(err)
+	out, err := pgx.CollectRows(rows, pgx.RowTo[[]string])
+	if err != nil || len(out) != len(cursorShares) {
+		t.Fatalf("%s: %d cursors, %v", f.name, len(out), err)
 	}
-	return values
+	return out
 }
 
 // execute returns the rows of the generic plan as text, and the blocks it reads.
@@ -254,7 +258,7 @@ func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []stri
 		}
 		b.WriteByte('\n')
 	}
-	p, err := plan.Parse(run("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + call)[0][0])
+	p, err := plan.Parse(run("EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) " + call)[0][0])
 	if err != nil {
 		t.Fatal(err)
 	}

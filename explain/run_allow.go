@@ -38,8 +38,8 @@ func (r *Runner) mayRun(own bool) error {
 	}
 }
 
-// explainable returns the part of a statement that may be explained; the error
-// is a *RefusedError.
+// explainable returns the part of a statement that may be explained, without row
+// locks; the error is a *RefusedError.
 func explainable(sql string) (sqltext.Explainable, error) {
 	x, err := sqltext.Readable(sql)
 	if err == nil && len(x.SQL) > maxSQL {
@@ -48,7 +48,51 @@ func explainable(sql string) (sqltext.Explainable, error) {
 	if err != nil {
 		return x, &RefusedError{Reason: err.Error(), Hint: "only SELECT, WITH, VALUES and TABLE are explained, and the limited SELECT inside a DELETE or UPDATE"}
 	}
+	x.SQL = withoutLocks(x.SQL)
 	return x, nil
+}
+
+// withoutLocks blanks FOR UPDATE and its kin: they change no scan, but need
+// UPDATE on the table, which a login that only reads has not, and must not be
+// executed. Offsets stay as they are.
+func withoutLocks(sql string) string {
+	tokens := sqltext.Lex(sql)
+	var edits []sqltext.Edit
+	for i := 0; i < len(tokens); i++ {
+		if n := lockWords(sql, tokens[i:]); n > 0 {
+			start, end := tokens[i].Start, tokens[i+n-1].End
+			edits = append(edits, sqltext.Edit{Start: start, End: end, Text: strings.Repeat(" ", end-start)})
+			i += n - 1
+		}
+	}
+	return sqltext.Splice(sql, edits)
+}
+
+// lockWords returns how many tokens at the start are a locking clause.
+func lockWords(sql string, tokens []sqltext.Token) int {
+	n := 0
+	eat := func(words ...string) bool {
+		for k, w := range words {
+			if n+k >= len(tokens) || !tokens[n+k].Is(sql, w) {
+				return false
+			}
+		}
+		n += len(words)
+		return true
+	}
+	if !eat("for") || !eat("update") && !eat("share") && !eat("no", "key", "update") && !eat("key", "share") {
+		return 0
+	}
+	if eat("of") {
+		for n < len(tokens) && (tokens[n].Kind == sqltext.Word && !tokens[n].Is(sql, "nowait") && !tokens[n].Is(sql, "skip") && !tokens[n].Is(sql, "for") &&
+			!tokens[n].Is(sql, "limit") || tokens[n].Kind == sqltext.Quoted || tokens[n].IsPunct(sql, ",") || tokens[n].IsPunct(sql, ".")) {
+			n++
+		}
+	}
+	if !eat("nowait") {
+		eat("skip", "locked")
+	}
+	return n
 }
 
 // preparedTypes returns the parameter types that PREPARE name (types) AS gives,

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
@@ -142,6 +143,24 @@ func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied Bound, key Key) 
 	}
 }
 
+// likeCursors are the conjuncts of a filter that a cursor may be: an OR, or a
+// comparison of rows. A plain comparison on a column that is in no index is just
+// a filter.
+func likeCursors(filter *sqltext.Expr) []Term {
+	return slices.DeleteFunc(Conjuncts(filter), func(t Term) bool {
+		return t.Expr.Kind != sqltext.Or && (t.Expr.Kind != sqltext.Compare || t.Expr.Args[0].Kind != sqltext.Row)
+	})
+}
+
+func impliedByAny(terms []Term, key Key, side Side) (Bound, bool) {
+	for _, t := range terms {
+		if b, ok := t.Implied(key, side); ok {
+			return b, true
+		}
+	}
+	return Bound{}, false
+}
+
 // withoutCatalog judges a scan whose index is not known: the column that the
 // filter bounds and the index condition does not is taken for its first.
 func (w *walker) withoutCatalog(s *Scan, at place) {
@@ -152,9 +171,10 @@ func (w *walker) withoutCatalog(s *Scan, at place) {
 	if n.Backward {
 		first = Upper
 	}
+	cursors := likeCursors(c.filter)
 	for _, side := range []Side{first, -first} {
 		for _, key := range columnsOf(c.filter, n) {
-			implied, ok := Implied(c.filter, key, side)
+			implied, ok := impliedByAny(cursors, key, side)
 			if !ok || fixedBy(c.index, key) {
 				continue
 			}
