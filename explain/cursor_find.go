@@ -72,13 +72,17 @@ func (c *Cursor) look() bool {
 	var starts []Term
 	var main *Term
 	form := Form("")
+	keys := 0
 	for i, t := range c.terms {
 		if t.direct(key, c.Side) {
 			starts = append(starts, t)
 			continue
 		}
-		if f := c.spelled(t); f != "" && (main == nil || rank(f) < rank(form)) {
-			main, form = &c.terms[i], f
+		if f := c.spelled(t); f != "" {
+			// of several parts in conjunctive form, the one with the most keys
+			if n := c.mentioned(t.Whole); main == nil || rank(f) < rank(form) || rank(f) == rank(form) && n > keys {
+				main, form, keys = &c.terms[i], f, n
+			}
 		}
 	}
 	switch {
@@ -99,6 +103,17 @@ func (c *Cursor) look() bool {
 	whole := c.Term.Whole
 	c.Start, c.End = whole.Start, whole.End
 	return true
+}
+
+// mentioned counts the keys that an expression names.
+func (c *Cursor) mentioned(e *sqltext.Expr) int {
+	n := 0
+	for _, k := range c.Keys {
+		if names(e, k.Key) {
+			n++
+		}
+	}
+	return n
 }
 
 // direct: a single comparison, BETWEEN or row comparison that an index can

@@ -124,6 +124,9 @@ func (w *rewriter) cutTable(b *sqltext.Block, at int) *sqltext.Edit {
 		}
 		start = toks[i].Start
 	}
+	for start > 0 && strings.IndexByte(" \t\r\n", w.q.SQL[start-1]) >= 0 {
+		start--
+	}
 	return &sqltext.Edit{Start: start, End: end}
 }
 

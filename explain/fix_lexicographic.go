@@ -53,7 +53,16 @@ func (c *Cursor) exact(merged bool) *lexicographic {
 	if len(units) == 0 || len(comp.keys) < 2 {
 		return nil
 	}
-	for _, set := range [][]unit{units[:1], units} {
+	var comparing []unit
+	for _, u := range units {
+		if u.f.compares() {
+			comparing = append(comparing, u)
+		}
+	}
+	for _, set := range [][]unit{units[:1], comparing, units} {
+		if len(set) == 0 {
+			continue
+		}
 		for _, inclusive := range []bool{false, true} {
 			if n, ok := same(set, comp, inclusive); ok {
 				return &lexicographic{units: set, keys: comp.keys, inclusive: inclusive, merged: merged, cases: n}
@@ -61,6 +70,19 @@ func (c *Cursor) exact(merged bool) *lexicographic {
 		}
 	}
 	return nil
+}
+
+// compares: is there a comparison in it, not only NULL tests?
+func (f *formula) compares() bool {
+	if f.kind == sqltext.Compare {
+		return true
+	}
+	for _, a := range f.args {
+		if a.compares() {
+			return true
+		}
+	}
+	return false
 }
 
 // same compares the conjunction of the units with "follows" in every case.

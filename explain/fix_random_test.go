@@ -40,7 +40,7 @@ func randomTerm(r *rand.Rand, depth int) string {
 		case 6:
 			return fmt.Sprintf("$%d", 1+r.IntN(3)) + pick(r, " is null", " is not null")
 		case 7:
-			return pick(r, "true", "false", "null", "a > b", "b = c", "coalesce(a, b) > $1", "a = any(array[$1, $2])")
+			return pick(r, "true", "false", "null::boolean", "a > b", "b = c", "coalesce(a, b) > $1", "a = any(array[$1, $2])")
 		}
 		return key + " " + randomOp(r) + " " + randomValue(r)
 	}

@@ -33,14 +33,16 @@ func newClaim(q *sqltext.Query, c *Cursor, b Bound) *Claim {
 	}
 	cl := &Claim{Key: c.Keys[0].Text, Op: op}
 	next := 0
-	for _, n := range sqltext.Bindings(q.SQL) {
-		next = max(next, n)
-	}
 	var edits []sqltext.Edit
 	where := block.Where
 	for _, v := range b.Values {
 		text := operand(v.Expr)
 		if v.Expr.Kind == sqltext.Subquery {
+			if next == 0 {
+				for _, n := range sqltext.Bindings(q.SQL) {
+					next = max(next, n)
+				}
+			}
 			next++
 			text = fmt.Sprintf("$%d", next)
 			where.Walk(func(e *sqltext.Expr) bool {

@@ -134,6 +134,7 @@ func (s *smeller) block(b *sqltext.Block) {
 		if b.HasLimit && len(b.Operands) == 0 {
 			s.hiddenKeys(b, keys)
 			s.tiebreaker(b, keys)
+			s.backwards(b, keys)
 		}
 		return
 	}

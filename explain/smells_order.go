@@ -33,6 +33,19 @@ func (s *smeller) order(c *Cursor) {
 	}
 }
 
+// backwards reports a cursor of two or more keys that goes against the sort: the
+// scan starts at the far end and reads up to it.
+func (s *smeller) backwards(b *sqltext.Block, keys []SortKey) {
+	turned := make([]SortKey, len(keys))
+	for i, k := range keys {
+		k.Desc = !k.Desc
+		turned[i] = k
+	}
+	if c := findCursor(b, turned); c != nil && len(c.compared()) > 1 && c.Form != FormAnd {
+		s.report("bound-on-wrong-side", c.Start, c.End, "turn the comparison or the sort round", "the condition keeps the rows up to the cursor, the sort starts at the other end")
+	}
+}
+
 // describe says what row the condition and the order disagree about.
 func (c *Cursor) describe(d *difference) string {
 	keys := c.compared()

@@ -49,30 +49,33 @@ func Placeholders(src string, d Dialect) *Normal {
 
 // detect picks the dialect that finds a placeholder in src; Dollar for none.
 func detect(src string) Dialect {
-	if strings.IndexByte(src, '$') >= 0 {
-		for _, t := range Lex(src) {
-			if t.Kind == Param {
-				return Dollar
-			}
-		}
+	if strings.IndexByte(src, '$') >= 0 && uses(src, Dollar) {
+		return Dollar
 	}
 	for _, c := range []struct {
 		d    Dialect
 		sign string
 	}{{PercentNamed, "%("}, {Percent, "%s"}, {Colon, ":"}, {At, "@"}, {Question, "?"}} {
-		if !strings.Contains(src, c.sign) {
-			continue
-		}
-		for _, t := range LexDialect(src, c.d) {
-			if t.Kind == Param {
-				return c.d
-			}
+		if strings.Contains(src, c.sign) && uses(src, c.d) {
+			return c.d
 		}
 	}
 	if strings.Contains(src, "sqlc.") {
 		return At
 	}
 	return Dollar
+}
+
+// uses reports whether src has a placeholder of the dialect.
+func uses(src string, d Dialect) bool {
+	for s := (scanner{src: src, dialect: d}); ; {
+		switch s.next().Kind {
+		case Param:
+			return true
+		case EOF:
+			return false
+		}
+	}
 }
 
 // dollars fills Params of a text that is normal already.
@@ -233,13 +236,19 @@ func (n *Normal) double(text string) string {
 // Bindings lists the numbers of the placeholders of a normalised text in the
 // order they are written: the values a positional dialect has to bind.
 func Bindings(sql string) []int {
+	if strings.IndexByte(sql, '$') < 0 {
+		return nil
+	}
 	var out []int
-	for _, t := range Lex(sql) {
+	for sc := (scanner{src: sql}); ; {
+		t := sc.next()
+		if t.Kind == EOF {
+			return out
+		}
 		if t.Kind == Param {
-			if i, err := strconv.Atoi(t.Text(sql)[1:]); err == nil {
+			if i, err := strconv.Atoi(sql[t.Start+1 : t.End]); err == nil {
 				out = append(out, i)
 			}
 		}
 	}
-	return out
 }

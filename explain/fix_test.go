@@ -1,0 +1,191 @@
+package explain
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+// docFacts: created_at and id are NOT NULL, closed_at is not, log is partitioned.
+func docFacts() Facts {
+	cols := map[string]*Column{
+		"id": {Name: "id", Type: "uuid", NotNull: true}, "created_at": {Name: "created_at", Type: "timestamptz", NotNull: true},
+		"closed_at": {Name: "closed_at", Type: "timestamptz"}, "seq": {Name: "seq", Type: "bigint", NotNull: true},
+	}
+	unique := []*Index{{Name: "pk", Unique: true, Valid: true, Primary: true, Method: "btree", Keys: []IndexKey{{Text: "id", Column: "id"}}}}
+	return Facts{Tables: map[string]*Table{
+		"doc": {Name: "doc", Kind: "r", Columns: cols, Indexes: unique}, "log": {Name: "log", Kind: "p", Columns: cols, Indexes: unique},
+	}}
+}
+
+func TestFixes(t *testing.T) {
+	for _, c := range []struct {
+		name, sql string
+		want      []string // "kind: statement", the preferred first; * marks an assumption
+	}{
+		{
+			"comments, case and placeholders stay",
+			"SELECT Id -- the key\nFROM doc /* d */ WHERE -- cursor\n  Created_At > :at /* a */ OR (created_at = :at AND id < :id)\nORDER BY created_at ASC, id DESC LIMIT :n",
+			[]string{
+				"row-comparison: SELECT Id -- the key\nFROM doc /* d */ WHERE -- cursor\n  /* a */ (Created_At, :id) > (:at, id)\nORDER BY created_at ASC, id DESC LIMIT :n",
+				"add-bound: SELECT Id -- the key\nFROM doc /* d */ WHERE -- cursor\n  Created_At >= :at AND (Created_At > :at /* a */ OR (created_at = :at AND id < :id))\nORDER BY created_at ASC, id DESC LIMIT :n",
+			},
+		},
+		{
+			"a line comment inside does not swallow the rest",
+			"select 1 from doc where (a > $1 -- next\n or a = $1 and b > $2) order by a, b limit 1",
+			[]string{
+				"row-comparison: select 1 from doc where -- next\n(a, b) > ($1, $2) order by a, b limit 1",
+				"add-bound: select 1 from doc where a >= $1 and (a > $1 -- next\n or a = $1 and b > $2) order by a, b limit 1",
+			},
+		},
+		{
+			"positional placeholders twice: the bound assumes nothing",
+			"select * from doc where a < ? or a = ? and b < ? order by a desc, b desc limit ?",
+			[]string{
+				"add-bound: select * from doc where (a < ? or a = ? and b < ?) and a <= greatest(?, ?) order by a desc, b desc limit ?",
+				"row-comparison*: select * from doc where (a, b) < (?, ?) order by a desc, b desc limit ?",
+			},
+		},
+		{
+			"three keys, conjunctive form",
+			"select * from doc where p = %s and a >= %(x)s and (a <> %(x)s or b <= %(y)s) and (a <> %(x)s or b <> %(y)s or c > %(z)s) order by a, b desc, c limit 5",
+			[]string{"row-comparison: select * from doc where p = %s and (a, %(y)s, c) > (%(x)s, b, %(z)s) order by a, b desc, c limit 5"},
+		},
+		{
+			"not", "select * from doc where not (a < $1 or (a = $1 and b >= $2)) order by a, b desc limit 5",
+			[]string{"row-comparison: select * from doc where (a, $2) > ($1, b) order by a, b desc limit 5"},
+		},
+		{
+			"partitioned",
+			"SELECT * FROM log WHERE created_at > $1 OR (created_at = $1 AND id > $2) ORDER BY created_at, id LIMIT 5",
+			[]string{
+				"row-comparison: SELECT * FROM log WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT 5",
+				"bound-and-row: SELECT * FROM log WHERE created_at >= $1 AND (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT 5",
+				"add-bound: SELECT * FROM log WHERE created_at >= $1 AND (created_at > $1 OR (created_at = $1 AND id > $2)) ORDER BY created_at, id LIMIT 5",
+			},
+		},
+		{
+			"row over a partitioned table", "select * from log where (created_at, id) > ($1, $2) order by created_at, id limit 5",
+			[]string{"bound-and-row: select * from log where created_at >= $1 and (created_at, id) > ($1, $2) order by created_at, id limit 5"},
+		},
+		{"row: nothing to do", "select * from doc where (a, b) > ($1, $2) order by a, b limit 5", nil},
+		{
+			"optional",
+			"select * from doc where p = $4 and ($1::timestamptz is null or created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit $3",
+			[]string{
+				"two-statements: select * from doc where p = $4 and (created_at, id) > ($1, $2) order by created_at, id limit $3 | $1::timestamptz is null | select * from doc where p = $4 order by created_at, id limit $3",
+				"guarded-bound: select * from doc where p = $4 and created_at >= coalesce($1, '-infinity'::timestamptz) and ($1::timestamptz is null or created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit $3",
+			},
+		},
+		{
+			"optional, key may be NULL", "select * from doc where ($1 is null or (closed_at, id) > ($1, $2)) and p = 1 order by closed_at, id limit 5",
+			[]string{"two-statements: select * from doc where (closed_at, id) > ($1, $2) and p = 1 order by closed_at, id limit 5 | $1 is null | select * from doc where p = 1 order by closed_at, id limit 5"},
+		},
+		{
+			"null branch",
+			"SELECT d.id, d.closed_at AS done FROM doc d WHERE p = 1 AND (d.closed_at > $1 OR (d.closed_at = $1 AND d.id > $2) OR d.closed_at IS NULL) ORDER BY d.closed_at NULLS LAST, d.id LIMIT 20",
+			[]string{"union-all: (SELECT d.id, d.closed_at AS done FROM doc d WHERE p = 1 AND (d.closed_at, d.id) > ($1, $2) ORDER BY d.closed_at NULLS LAST, d.id LIMIT 20)\nUNION ALL\n(SELECT d.id, d.closed_at AS done FROM doc d WHERE p = 1 AND d.closed_at IS NULL ORDER BY d.closed_at NULLS LAST, d.id LIMIT 20)\nORDER BY done NULLS LAST, id LIMIT 20"},
+		},
+		{"null branch, key not in the result", "select id from doc where closed_at > $1 or closed_at is null order by closed_at, id limit 5", nil},
+		{
+			"joined",
+			"select d.* from doc d join doc c on c.id = $1 where d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id) order by d.created_at, d.id limit 5",
+			[]string{"row-subselect*: select d.* from doc d where (d.created_at, d.id) > (select c.created_at, c.id from doc c where c.id = $1) order by d.created_at, d.id limit 5"},
+		},
+		{"joined row is in the result", "select d.*, c.x from doc d join doc c on c.id = $1 where d.a > c.a or (d.a = c.a and d.id > c.id) order by d.a, d.id limit 5", nil},
+		{"volatile value", "select * from doc where a > random() or (a = random() and b > 1) order by a, b limit 5", nil},
+		{
+			"unknown function stays where it is", "select * from doc where a > f($1) or (a = f($1) and b > 1) order by a, b limit 5", nil,
+		},
+		{"casts to two types", "select * from doc where a > $1::date or (a = $2::timestamptz and b > $3) order by a, b limit 5", []string{
+			"row-comparison*: select * from doc where (a, b) > ($1::date, $3) order by a, b limit 5",
+		}},
+		{
+			"a filter in one branch", "select * from doc where p = $1 and a > $2 or a = $2 and b > $3 order by a, b limit 5",
+			[]string{"add-bound: select * from doc where a >= $2 and (p = $1 and a > $2 or a = $2 and b > $3) order by a, b limit 5"},
+		},
+		{
+			"inside a delete", "delete from doc where id in (select id from doc where a > $1 or (a = $1 and id > $2) order by a, id limit 5)",
+			[]string{
+				"row-comparison: delete from doc where id in (select id from doc where (a, id) > ($1, $2) order by a, id limit 5)",
+				"add-bound: delete from doc where id in (select id from doc where a >= $1 and (a > $1 or (a = $1 and id > $2)) order by a, id limit 5)",
+			},
+		},
+	} {
+		q, n := parse(t, c.sql)
+		var got []string
+		for _, x := range Fixes(q, RecogniseCursor(q), docFacts()) {
+			r := x.Render(n)
+			s := string(x.Kind) + map[bool]string{true: "*"}[len(x.Assumes) > 0] + ": " + r.SQL
+			if x.First != "" {
+				s += " | " + x.When + " | " + r.First
+			}
+			got = append(got, s)
+			if r.SQL[:r.NewStart] != c.sql[:r.Start] || r.SQL[r.NewEnd:] != c.sql[r.End:] {
+				t.Errorf("%s: the text outside %d-%d changed:\n%s", c.name, r.Start, r.End, r.SQL)
+			}
+			if len(x.Proof) == 0 {
+				t.Errorf("%s: %s has no proof", c.name, x.Kind)
+			}
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %s\ngot\n%s\nwant\n%s", c.name, c.sql, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// A value bound by position is bound again where the rewrite writes it again.
+func TestBindOrder(t *testing.T) {
+	q, n := parse(t, "select * from doc where a < ? or a = ? and b < ? order by a desc, b desc limit ?")
+	want := map[FixKind][]int{AddBound: {1, 2, 3, 1, 2, 4}, RowComparison: {1, 3, 4}}
+	for _, x := range Fixes(q, RecogniseCursor(q), docFacts()) {
+		if got := x.Render(n).Bind; !reflect.DeepEqual(got, want[x.Kind]) {
+			t.Errorf("%s: got %v, want %v", x.Kind, got, want[x.Kind])
+		}
+	}
+}
+
+func TestProofText(t *testing.T) {
+	q, _ := parse(t, "select * from doc where a > $1 or (a = $2 and b > $3) or (a = $1 and false) order by a, b limit 5")
+	fixes := Fixes(q, RecogniseCursor(q), Facts{})
+	if len(fixes) == 0 || fixes[0].Kind != AddBound {
+		t.Fatalf("got %v", fixes)
+	}
+	want := `a > $1 or (a = $2 and b > $3) or (a = $1 and false) is true only if a >= least($1, $2) is:
+  branch 1: a > $1 => a >= $1, which LEAST does not exceed
+  branch 2: (a = $2 and b > $3): a = $2 => a >= $2, which LEAST does not exceed
+  branch 3: (a = $1 and false) is never true
+a comparison with NULL is not true, so rows with a NULL key were not kept before either`
+	if got := strings.Join(fixes[0].Proof, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := fixes[0].Claim.Refutations(), []string{
+		"select * from doc where (a > $1 or (a = $2 and b > $3) or (a = $1 and false)) AND a < $1 AND a < $2",
+		"select * from doc where (a > $1 or (a = $2 and b > $3) or (a = $1 and false)) AND a IS NULL",
+		"select * from doc where (a > $1 or (a = $2 and b > $3) or (a = $1 and false)) AND ($1) IS NULL AND ($2) IS NULL",
+	}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Every rewrite is SQL that reads as one statement, with its cursor bounded.
+func TestFixesAreBounded(t *testing.T) {
+	for _, c := range cursorCases {
+		q, _ := parse(t, c.sql)
+		for _, x := range Fixes(q, RecogniseCursor(q), Facts{}) {
+			if n := len(sqltext.Split(x.SQL)); n != 1 {
+				t.Errorf("%s: %s is %d statements", c.name, x.SQL, n)
+			}
+			again, err := sqltext.ParseQuery(x.SQL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cur := RecogniseCursor(again); x.Kind != UnionAll && (cur == nil || !cur.Bounded) {
+				t.Errorf("%s: %s: not bounded: %s", c.name, x.Kind, x.SQL)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package explain
+
+import (
+	"sort"
+	"strings"
+	"testing"
+)
+
+// smellCases: the findings of a statement, "rule severity" sorted.
+var smellCases = []struct {
+	name, sql, want string
+}{
+	{"nothing", "select * from doc where (created_at, id) > ($1, $2) order by created_at, id limit 5", ""},
+	{"row one way, sort two", "select * from doc where (created_at, id) > ($1, $2) order by created_at, id desc limit 5", "mixed-directions info, row-direction-mismatch error"},
+	{"swapped row", "select * from doc where (created_at, $2) > ($1, id) order by created_at, id desc limit 5", "mixed-directions info"},
+	{"swapped the wrong pair", "select * from doc where ($1, id) > (created_at, $2) order by created_at, id desc limit 5", "bound-on-wrong-side warn"},
+	{"strict bound", "select * from doc where created_at > $1 and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5", "strict-bound error"},
+	{"key by key", "select * from doc where created_at <= $1 and id < $2 order by created_at desc, id desc limit 5", "independent-keys error"},
+	{"tie the wrong way", "select * from doc where created_at > $1 or (created_at = $1 and id < $2) order by created_at, id limit 5", "cursor-against-order error"},
+	{"tie branch without the equality", "select * from doc where created_at > $1 or id > $2 order by created_at, id limit 5", ""},
+	{"precedence", "select * from doc where p = $1 and created_at > $2 or created_at = $2 and id > $3 order by created_at, id limit 5", "precedence-bug error"},
+	{"precedence, filter last", "select * from doc where created_at > $2 or created_at = $2 and id > $3 and p = $1 order by created_at, id limit 5", "precedence-bug error"},
+	{"filter in both branches", "select * from doc where p = $1 and created_at > $2 or p = $1 and created_at = $2 and id > $3 order by created_at, id limit 5", ""},
+	{"not unique", "select * from doc where created_at > $1 order by created_at limit 5", "missing-tiebreaker warn, unique-key-needed warn"},
+	{"second key not compared", "select * from doc where created_at > $1 order by created_at, id limit 5", "unique-key-needed warn"},
+	{"unique", "select * from doc where id > $1 order by id limit 5", ""},
+	{"unknown table", "select * from other where at > $1 order by at limit 5", "unique-key-needed info"},
+	{"nullable", "select * from doc where closed_at > $1 or (closed_at = $1 and id > $2) order by closed_at, id limit 5", "nullable-key warn"},
+	{"nullable, asked for", "select * from doc where closed_at is not null and (closed_at, id) > ($1, $2) order by closed_at, id limit 5", ""},
+	{"outer join makes NULL", "select * from doc a left join doc d on d.p = a.id where d.created_at > $1 or (d.created_at = $1 and a.id > $2) order by d.created_at, a.id limit 5", "nullable-key warn"},
+	{"offset", "select * from doc order by id limit 5 offset $1", "offset warn"},
+	{"offset over ties", "select * from doc where created_at >= $1 order by created_at, id limit 5 offset $2", "small-offset info"},
+	{"row number", "select * from (select id, row_number() over (order by id) n from doc) s where n > $1 order by n limit 5", "row-number-page warn"},
+	{"far end only", "select * from doc where created_at < $3 and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5", "bound-on-wrong-side warn"},
+	{"against the sort", "select * from doc where (created_at, id) > ($1, $2) order by created_at desc, id desc limit 5", "bound-on-wrong-side warn"},
+	{"window of time", "select * from doc where created_at > $1 order by created_at desc, id desc limit 5", ""},
+	{"loose start", "select * from doc where created_at >= $3 and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5", "loose-start warn"},
+	{"null branch", "select * from doc where closed_at > $1 or (closed_at = $1 and id > $2) or closed_at is null order by closed_at, id limit 5", "null-branch warn"},
+	{"optional", "select * from doc where $1 is null or (created_at, id) > ($1, $2) order by created_at, id limit 5", "optional-cursor warn"},
+	{"case", "select * from doc where case when $1 is null then true else (created_at, id) > ($1, $2) end order by created_at, id limit 5", "case-cursor warn"},
+	{"joined", "select d.* from doc d join doc c on c.id = $1 where d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id) order by d.created_at, d.id limit 5", "joined-cursor warn"},
+	{"cast on the key", "select * from doc where created_at::date > $1 order by created_at, id limit 5", "cast-on-key warn"},
+	{"collation on the key", `select * from doc where title collate "C" > $1 order by title, id limit 5`, "collation-on-key warn"},
+	{"collation of the sort", `select * from doc where (title, id) > ($1, $2) order by title collate "C", id limit 5`, ""},
+	{"expression on the key", "select * from doc where date_trunc('day', created_at) >= $1 order by created_at, id limit 5", "expression-on-key warn"},
+	{"sort by an expression", "select * from doc where (lower(title), id) > ($1, $2) order by lower(title), id limit 5", "expression-key info"},
+	{"value type", "select * from doc where seq > $1::numeric order by seq, id limit 5", "unique-key-needed warn, value-type warn"},
+	{"materialized", "with b as materialized (select * from doc) select * from b where created_at > $1 or (created_at = $1 and id > $2) order by created_at, id limit 5", "materialized-cte warn"},
+	{"parameters twice", "select * from doc where created_at > ? or (created_at = ? and id > ?) order by created_at, id limit 5", "duplicate-parameters info"},
+	{"no limit", "select * from doc where (created_at, id) > ($1, $2) order by created_at, id", "no-limit info"},
+	{"no index for the filter", "select * from doc where p = $1 and (id > $2) order by id limit 5", "filter-not-in-index info"},
+}
+
+func TestSmells(t *testing.T) {
+	facts := docFacts()
+	seen := map[string]bool{}
+	for _, c := range smellCases {
+		q, _ := parse(t, c.sql)
+		var got []string
+		for _, s := range Smells(q, facts) {
+			seen[s.Rule] = true
+			if s.Rule == "filter-not-in-index" && c.name != "no index for the filter" {
+				continue
+			}
+			got = append(got, s.Rule+" "+string(s.Severity))
+			if s.Start < 0 || s.End > len(q.SQL) || s.Start >= s.End {
+				t.Errorf("%s: %s points at %d-%d", c.name, s.Rule, s.Start, s.End)
+			}
+			if s.Message == "" || s.Action == "" || strings.Contains(s.Message, "\n") {
+				t.Errorf("%s: %s says %q, %q", c.name, s.Rule, s.Message, s.Action)
+			}
+		}
+		sort.Strings(got)
+		if g := strings.Join(got, ", "); g != c.want {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c.name, c.sql, g, c.want)
+		}
+	}
+	facts.Tables["doc"].Columns["seq"].NDistinct = new(float64)
+	*facts.Tables["doc"].Columns["seq"].NDistinct = 12
+	q, _ := parse(t, "select * from doc where seq > $1 or (seq = $1 and id > $2) order by seq, id limit 5")
+	for _, s := range Smells(q, facts) {
+		seen[s.Rule] = true
+	}
+	for _, r := range SmellRules() {
+		if !seen[r.Name] {
+			t.Errorf("no case gives %s", r.Name)
+		}
+		if r.Text == "" || r.Name != strings.ToLower(r.Name) {
+			t.Errorf("rule %+v", r)
+		}
+	}
+}
