@@ -153,6 +153,10 @@ func (m *Model) row(t *theme.Theme, slots []slot, i int) string {
 	b.WriteString(t.Paint(r.Sign, sel, sign))
 	b.WriteString(t.Paint(theme.Normal, sel, " "))
 	used, before := gutter, theme.Normal
+	if r.Line != nil {
+		slots = nil
+		used += drawLine(&b, t, r.Line, m.w-used, sel)
+	}
 	for n, s := range slots {
 		c, role := m.cellRole(r, s, n == 0, sel)
 		if n > 0 {
@@ -172,6 +176,17 @@ func (m *Model) row(t *theme.Theme, slots []slot, i int) string {
 		b.WriteString(t.Paint(theme.Normal, sel, theme.Pad("", m.w-used)))
 	}
 	return b.String()
+}
+
+// drawLine draws spans in at most w cells and returns how many they took.
+func drawLine(b *strings.Builder, t *theme.Theme, line []theme.Span, w int, sel bool) int {
+	used := 0
+	for _, s := range line {
+		text := t.Cut(t.Clean(s.Text), w-used)
+		b.WriteString(t.Paint(s.Role, sel, text))
+		used += clean.Width(text)
+	}
+	return used
 }
 
 func (m *Model) cellRole(r Row, s slot, first, sel bool) (Cell, theme.Role) {

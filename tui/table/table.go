@@ -41,6 +41,10 @@ type Row struct {
 	Sign  theme.Role // Warn, Crit or Holder put their sign before the row
 	Head  bool       // heads a group: drawn strong
 	Gone  bool       // ended while it was selected
+	// Line is drawn across all columns instead of the cells. Such a row is not kept
+	// when it ends.
+	Line []theme.Span
+	Find string // what a filter finds besides the cells
 }
 
 // Model is the state of a table. Its zero value has no columns; use New.
@@ -101,7 +105,7 @@ func (m *Model) ghost(rows []Row) (Row, bool) {
 		}
 	}
 	for i := range m.rows {
-		if m.rows[i].Key == m.sel {
+		if m.rows[i].Key == m.sel && m.rows[i].Line == nil {
 			r := m.rows[i]
 			r.Gone, r.Sign = true, theme.Normal
 			return r, true
@@ -257,6 +261,9 @@ func (m *Model) passes(r Row) bool {
 		if strings.Contains(strings.ToLower(c.Text), want) {
 			return !not
 		}
+	}
+	if strings.Contains(strings.ToLower(r.Find), want) {
+		return !not
 	}
 	return not
 }

@@ -22,6 +22,9 @@ type Glyphs struct {
 	None     string   // not applicable
 	Dot      string   // between two facts
 	Corners  [4]string
+
+	SoftTee, SoftElbow string // a child that is only queued behind
+	Arrow              string // before what to do; two cells in ASCII
 }
 
 func unicodeGlyphs() Glyphs {
@@ -34,6 +37,7 @@ func unicodeGlyphs() Glyphs {
 		Tee: "├─ ", Elbow: "└─ ", Pipe: "│  ",
 		AtMost: "≤", AtLeast: "≥", None: "–", Dot: "·",
 		Corners: [4]string{"┌", "┐", "└", "┘"},
+		SoftTee: "├╌ ", SoftElbow: "└╌ ", Arrow: "→",
 	}
 }
 
@@ -46,5 +50,6 @@ func asciiGlyphs() Glyphs {
 		Tee: "|- ", Elbow: "`- ", Pipe: "|  ",
 		AtMost: "<=", AtLeast: ">=", None: "-", Dot: "-",
 		Corners: [4]string{"+", "+", "+", "+"},
+		SoftTee: "|~ ", SoftElbow: "`~ ", Arrow: "->",
 	}
 }

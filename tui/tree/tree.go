@@ -11,8 +11,10 @@ import (
 // Node is one row and what hangs below it. The first cell of the row carries
 // the branches of the tree.
 type Node struct {
-	Row  table.Row
-	Kids []Node
+	Row    table.Row
+	Kids   []Node
+	Soft   bool // hangs on its parent by a dashed branch
+	Folded bool // hides its children until they are asked for
 }
 
 // Model is the state of a tree. It is a table that adds folding.
@@ -20,14 +22,16 @@ type Model struct {
 	*table.Model
 	glyphs theme.Glyphs
 	nodes  []Node
-	closed map[string]bool
+	closed map[string]bool // folded by a key
+	opened map[string]bool // unfolded by a key
+	shut   map[string]bool // of the rows drawn: hides its children
 	parent map[string]string
 	kids   map[string]int
 }
 
 // New makes an empty tree; the columns are those of its table.
 func New(g theme.Glyphs, cols []table.Column) *Model {
-	return &Model{Model: table.NewFixed(cols), glyphs: g, closed: map[string]bool{}}
+	return &Model{Model: table.NewFixed(cols), glyphs: g, closed: map[string]bool{}, opened: map[string]bool{}}
 }
 
 // SetNodes replaces the content; folds and selection stay with their keys.
@@ -43,9 +47,8 @@ func (m *Model) Fold() {
 	if !ok {
 		return
 	}
-	if m.kids[r.Key] > 0 && !m.closed[r.Key] {
-		m.closed[r.Key] = true
-		m.flatten()
+	if m.kids[r.Key] > 0 && !m.shut[r.Key] {
+		m.fold(r.Key, true)
 		return
 	}
 	if p, ok := m.parent[r.Key]; ok {
@@ -60,12 +63,22 @@ func (m *Model) Unfold() {
 	if !ok || m.kids[r.Key] == 0 {
 		return
 	}
-	if m.closed[r.Key] {
-		delete(m.closed, r.Key)
-		m.flatten()
+	if m.shut[r.Key] {
+		m.fold(r.Key, false)
 		return
 	}
 	m.Move(1)
+}
+
+func (m *Model) fold(key string, shut bool) {
+	delete(m.closed, key)
+	delete(m.opened, key)
+	if shut {
+		m.closed[key] = true
+	} else {
+		m.opened[key] = true
+	}
+	m.flatten()
 }
 
 // Toggle folds or unfolds the selected node; false on a leaf.
@@ -74,17 +87,48 @@ func (m *Model) Toggle() bool {
 	if !ok || m.kids[r.Key] == 0 {
 		return false
 	}
-	if m.closed[r.Key] {
-		delete(m.closed, r.Key)
-	} else {
-		m.closed[r.Key] = true
-	}
-	m.flatten()
+	m.fold(r.Key, !m.shut[r.Key])
 	return true
 }
 
+// Reveal unfolds what hides a node and puts the cursor on it; false when there
+// is no such node.
+func (m *Model) Reveal(key string) bool {
+	path := pathTo(m.nodes, key)
+	if path == nil {
+		return false
+	}
+	hidden := false
+	for _, k := range path[:len(path)-1] {
+		if m.shut[k] {
+			hidden = true
+			delete(m.closed, k)
+			m.opened[k] = true
+		}
+	}
+	if hidden {
+		m.flatten()
+	}
+	m.Select(key)
+	return true
+}
+
+// pathTo is the keys from a root to the node, the node included; nil without it.
+func pathTo(nodes []Node, key string) []string {
+	for i := range nodes {
+		k := nodes[i].Row.Key
+		if k == key {
+			return []string{k}
+		}
+		if p := pathTo(nodes[i].Kids, key); p != nil {
+			return append([]string{k}, p...)
+		}
+	}
+	return nil
+}
+
 func (m *Model) flatten() {
-	m.parent, m.kids = map[string]string{}, map[string]int{}
+	m.parent, m.kids, m.shut = map[string]string{}, map[string]int{}, map[string]bool{}
 	var rows []table.Row
 	for _, n := range m.nodes {
 		rows = m.add(rows, n, "", "")
@@ -97,15 +141,20 @@ func (m *Model) flatten() {
 func (m *Model) add(rows []table.Row, n Node, lead, below string) []table.Row {
 	r := n.Row
 	m.kids[r.Key] = len(n.Kids)
+	shut := len(n.Kids) > 0 && (m.closed[r.Key] || n.Folded && !m.opened[r.Key])
+	m.shut[r.Key] = shut
 	sign := ""
 	switch {
-	case len(n.Kids) == 0 && lead == "":
+	case len(n.Kids) == 0 && lead == "" && r.Line == nil:
 		sign = "  "
 	case len(n.Kids) == 0:
-	case m.closed[r.Key]:
+	case shut:
 		sign = m.glyphs.Closed + " "
 	default:
 		sign = m.glyphs.Open + " "
+	}
+	if r.Line != nil {
+		r.Line = append([]theme.Span{{Role: theme.Dim, Text: lead + sign}}, r.Line...)
 	}
 	cells := make([]table.Cell, len(r.Cells))
 	copy(cells, r.Cells)
@@ -114,14 +163,20 @@ func (m *Model) add(rows []table.Row, n Node, lead, below string) []table.Row {
 	}
 	r.Cells = cells
 	rows = append(rows, r)
-	if m.closed[r.Key] {
+	if shut {
 		return rows
 	}
 	for i, k := range n.Kids {
 		m.parent[k.Row.Key] = r.Key
 		branch, deeper := m.glyphs.Tee, m.glyphs.Pipe
+		if k.Soft {
+			branch = m.glyphs.SoftTee
+		}
 		if i == len(n.Kids)-1 {
 			branch, deeper = m.glyphs.Elbow, "   "
+			if k.Soft {
+				branch = m.glyphs.SoftElbow
+			}
 		}
 		rows = m.add(rows, k, below+branch, below+deeper)
 	}
