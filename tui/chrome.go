@@ -305,6 +305,9 @@ func (m *model) keySpans(acts []action) []theme.Span {
 	var out []theme.Span
 	for _, a := range acts {
 		k, word := m.keys.short(a)
+		if k == "" {
+			continue // not in this program: read-only
+		}
 		if first, _, ok := strings.Cut(k, " "); ok {
 			k = first
 		}

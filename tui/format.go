@@ -84,9 +84,9 @@ func state(s *probes.Session) string {
 	return s.State
 }
 
-// waits says what a session waits for; an idle one waits for its client, which
+// waitEvent says what a session waits for; an idle one waits for its client, which
 // needs no words.
-func waits(s *probes.Session) string {
+func waitEvent(s *probes.Session) string {
 	switch {
 	case s.WaitEventType == "" || s.WaitEventType == "Activity":
 		return ""

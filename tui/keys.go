@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -39,6 +40,10 @@ const (
 	actNewer
 	actCopy
 	actCopyQuery
+	actFollow
+	actPath
+	actCancel
+	actTerminate
 	actHelp
 	actPalette
 )
@@ -55,7 +60,7 @@ func bind(a action, group, help, desc string, keys ...string) binding {
 
 // bindings declares every key, in the order of the help.
 func bindings() []binding {
-	const move, look, open, read, leave = "Move", "Look", "Go", "Read", "Leave"
+	const move, look, open, read, end, leave = "Move", "Look", "Go", "Read", "End", "Leave"
 	return []binding{
 		bind(actUp, move, "↑ k", "up", "up", "k"),
 		bind(actDown, move, "↓ j", "down", "down", "j"),
@@ -71,6 +76,8 @@ func bindings() []binding {
 		bind(actWide, look, "w", "all columns", "w"),
 		bind(actCopy, look, "y", "copy the row's name", "y"),
 		bind(actCopyQuery, look, "Y", "copy the statement", "Y"),
+		bind(actFollow, look, "o", "follow, or no longer", "o"),
+		bind(actPath, look, "z", "path, to the root only", "z"),
 		bind(actEnter, open, "enter", "open", "enter"),
 		bind(actBack, open, "esc", "back", "esc"),
 		bind(actView, open, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
@@ -82,6 +89,8 @@ func bindings() []binding {
 		bind(actSlower, read, "-", "read less often", "-"),
 		bind(actOlder, read, "[", "one reading back", "["),
 		bind(actNewer, read, "]", "one reading forward", "]"),
+		bind(actCancel, end, "C", "cancel, asks before", "C"),
+		bind(actTerminate, end, "K", "terminate, asks before", "K"),
 		bind(actPalette, leave, ":", "go to, do", ":"),
 		bind(actHelp, leave, "?", "help", "?", "f1"),
 		bind(actQuit, leave, "q", "back, at the top quit", "q"),
@@ -104,6 +113,21 @@ func newKeymap() keymap {
 		}
 	}
 	return k
+}
+
+// without is the keymap that lacks some actions.
+func (k keymap) without(acts ...action) keymap {
+	out := keymap{byKey: map[string]action{}}
+	for _, b := range k.all {
+		if slices.Contains(acts, b.act) {
+			continue
+		}
+		out.all = append(out.all, b)
+		for _, s := range b.Keys() {
+			out.byKey[s] = b.act
+		}
+	}
+	return out
 }
 
 // short is the key and the word for the footer.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/probes/waits"
 )
 
 const (
@@ -98,6 +99,7 @@ type frame struct {
 	peaks map[string]int
 	live  bool
 	ascii bool
+	locks *waits.Forest // made by forest
 }
 
 // role names who a session belongs to.

@@ -110,7 +110,7 @@ func stateCell(s *probes.Session) table.Cell {
 
 // waitCell marks waiting for a heavyweight lock.
 func waitCell(s *probes.Session) table.Cell {
-	c := table.Cell{Text: waits(s)}
+	c := table.Cell{Text: waitEvent(s)}
 	if s.WaitEventType == "Lock" {
 		c.Role = theme.Warn
 	}
