@@ -15,6 +15,8 @@ const (
 	cheapDetail = 10 * time.Millisecond
 	// detailShare keeps dearer readings below this share of one core.
 	detailShare = 100
+	firstShare  = 10
+	prepareTime = 20 * time.Millisecond
 	// mostAsked waiters are asked for each tick.
 	mostAsked = 200
 	// longQueue: beyond this many in one queue asking for each costs more than one
@@ -35,8 +37,10 @@ type lockReader struct {
 	name    func(db, role uint32) (database, user string)
 	timeout time.Duration
 
-	looked   time.Time // when the lock table was last read, the server's clock
-	took     time.Duration
+	looked   time.Time     // when the lock table was last read, the server's clock
+	took     time.Duration // what that costs: the lesser of the last two times
+	before   time.Duration // the last time, as measured
+	warm     map[string]bool
 	longest  int // the longest queue of that reading
 	rows     []LockRow
 	detailAt time.Time
@@ -54,9 +58,9 @@ func (e errStorm) Error() string {
 // read makes a reading when there is reason to: nil when nobody waits.
 func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 	blind := ask.Masked || ask.Waiting == 0
-	due := ask.Detail || r.due(ask.At)
+	due := ask.Detail || r.due(ask.At, ask.Waiting > 0)
 	if blind && !ask.Detail && !ask.Masked && ask.At.Sub(r.looked) < lookEvery {
-		r.last = nil
+		r.last, r.rows = nil, nil
 		return nil, nil
 	}
 	if blind && !due {
@@ -86,9 +90,31 @@ func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 	return l, nil
 }
 
-// due says whether the lock table may be read again.
-func (r *lockReader) due(now time.Time) bool {
-	return r.took < cheapDetail || now.Sub(r.looked) >= detailShare*r.took
+// due says whether the lock table may be read again. The first reading after a
+// time without waiters comes sooner: without it nobody knows what they wait for.
+func (r *lockReader) due(now time.Time, waiting bool) bool {
+	share := time.Duration(detailShare)
+	if waiting && r.rows == nil {
+		share = firstShare
+	}
+	return r.took < cheapDetail || now.Sub(r.looked) >= share*r.took
+}
+
+// cost learns from one reading. Wall time is the server's time and whatever else
+// the machine does; the first run of a statement also prepares it.
+func (r *lockReader) cost(statement string, took time.Duration) {
+	if !r.warm[statement] {
+		if r.warm == nil {
+			r.warm = map[string]bool{}
+		}
+		r.warm[statement] = true
+		took = max(0, took-prepareTime)
+	}
+	r.took = took
+	if r.before > 0 {
+		r.took = min(took, r.before)
+	}
+	r.before = took
 }
 
 // look is for when activity shows no waiter: it streams through the requests
@@ -231,7 +257,7 @@ func (r *lockReader) table(ctx context.Context, l *Locks, statement string, args
 	if err != nil {
 		return fmt.Errorf("reading lock entries: %w", err)
 	}
-	r.took = rows.Took
+	r.cost(statement, rows.Took)
 	l.Rows = make([]LockRow, 0, rows.Len())
 	queues := map[LockTag]int{}
 	r.longest = 0
