@@ -63,12 +63,6 @@ func (t *terminal) screen() string {
 	return strings.Join(lines, "\n")
 }
 
-func (t *terminal) bytes() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.written)
-}
-
 // running is a program on a terminal.
 type running struct {
 	t    *testing.T
