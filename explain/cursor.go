@@ -51,7 +51,7 @@ type Cursor struct {
 	Page  *sqltext.Block // the block with ORDER BY
 	Block *sqltext.Block // the block whose WHERE holds the condition
 	Sort  []SortKey      // every key of ORDER BY that could be resolved
-	Keys  []SortKey      // those the cursor is about: without the fixed ones before the leading key
+	Keys  []SortKey      // those the cursor is about: without the fixed ones
 	Side  Side           // where the scan starts: Lower for an ascending leading key
 	Bound Bound          // what the condition implies for Keys[0]; no values for CASE
 	// Bounded: a conjunct beside the cursor, or the cursor itself, gives the

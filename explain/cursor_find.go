@@ -14,15 +14,16 @@ func findCursor(b *sqltext.Block, sort []SortKey) *Cursor {
 			all = append(all[:len(all):len(all)], Conjuncts(t.On)...)
 		}
 	}
-	keys := sort
-	for len(keys) > 0 && fixed(all, keys[0].Key) {
-		keys[0].Fixed = true
-		keys = keys[1:]
+	var keys []SortKey
+	for i := range sort {
+		if sort[i].Fixed = fixed(all, sort[i].Key); !sort[i].Fixed {
+			keys = append(keys, sort[i])
+		}
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	c := &Cursor{Block: b, Sort: sort, Keys: append([]SortKey(nil), keys...), Side: sideOf(keys[0]), terms: terms}
+	c := &Cursor{Block: b, Sort: sort, Keys: keys, Side: sideOf(keys[0]), terms: terms}
 	if c.look() {
 		return c
 	}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
@@ -56,6 +57,8 @@ func outputColumn(b *sqltext.Block, e *sqltext.Expr) (*sqltext.Expr, bool) {
 		switch {
 		case !it.Star && it.Alias == e.Name:
 			return it.Expr, it.Expr != nil && it.Expr.Kind != sqltext.Opaque
+		case !it.Star && !it.Given && mayBeNamed(it.Expr, e.Name):
+			return nil, false
 		case it.Star && it.Qual != "":
 			star = it.Qual
 			stars++
@@ -70,6 +73,36 @@ func outputColumn(b *sqltext.Block, e *sqltext.Expr) (*sqltext.Expr, bool) {
 		return &c, true
 	}
 	return e, true
+}
+
+// mayBeNamed: could an item without an alias get this output name? PostgreSQL
+// names a::date after a, CASE after its ELSE, a sub-select after its column.
+func mayBeNamed(e *sqltext.Expr, name string) bool {
+	if e == nil {
+		return true
+	}
+	switch e.Kind {
+	case sqltext.Column, sqltext.Func:
+		return e.Name == name
+	case sqltext.Opaque:
+		return e.Name == name || e.Name == "" && len(e.Args) == 0
+	case sqltext.Subquery:
+		return e.Sub == nil || len(e.Sub.Items) != 1 || e.Sub.Items[0].Alias == name || mayBeNamed(e.Sub.Items[0].Expr, name)
+	case sqltext.Operator:
+		return len(e.Args) == 1 && mayBeNamed(e.Args[0], name)
+	case sqltext.Cast, sqltext.Collate, sqltext.Case:
+		if e.Name == name || name == "case" {
+			return true
+		}
+		for _, a := range e.Args {
+			if mayBeNamed(a, name) {
+				return true
+			}
+		}
+	case sqltext.Const: // date '…' is named after its type
+		return strings.HasPrefix(strings.ToLower(e.Text()), name)
+	}
+	return false
 }
 
 // merged: JOIN … USING or NATURAL makes a bare name another thing than t.name.

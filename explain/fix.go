@@ -44,6 +44,7 @@ type Rendered struct {
 	Start, End       int   // the changed range of the source
 	NewStart, NewEnd int   // where the new text stands in SQL
 	Bind             []int // for ? and %s: which of the old values to bind, in order, from 1
+	Unused           []int // placeholders $n that the rewrite no longer has; the numbers stay
 	First            string
 	FirstBind        []int
 }
@@ -56,6 +57,13 @@ func (c Candidate) Render(n *sqltext.Normal) Rendered {
 	r.Start, r.End, r.NewStart, r.NewEnd = sqltext.Span(edits)
 	if n.Dialect.Positional() {
 		r.Bind = sqltext.Bindings(c.SQL)
+	} else if n.Dialect == sqltext.Dollar {
+		left := sqltext.Bindings(c.SQL)
+		for _, p := range n.Params {
+			if !slices.Contains(left, p.N) {
+				r.Unused = append(r.Unused, p.N)
+			}
+		}
 	}
 	if c.First != "" {
 		r.First = sqltext.Splice(n.Source, n.Original(c.FirstEdits))

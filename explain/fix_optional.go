@@ -12,7 +12,7 @@ import (
 func (w *rewriter) twoStatements() {
 	whole := w.c.Term.Whole
 	when, next := w.optional()
-	if next == "" {
+	if next == "" || w.unstableGuard() {
 		return
 	}
 	first := w.drop(whole)
@@ -41,6 +41,21 @@ func (w *rewriter) twoStatements() {
 	}
 	c.Edits = []sqltext.Edit{{Start: whole.Start, End: whole.End, Text: next}}
 	w.add(c)
+}
+
+// unstableGuard: what switches the cursor off may differ from row to row.
+func (w *rewriter) unstableGuard() bool {
+	e := w.c.Term.Whole
+	guards := w.c.Bound.Guards
+	if e.Kind == sqltext.Case {
+		guards = e.Args[:1]
+	}
+	for _, g := range guards {
+		if w.facts.unstable(g) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // optional takes the cursor's conjunct apart: the condition under which it is
@@ -162,10 +177,8 @@ func (w *rewriter) guardedBound() {
 	if !known || !is || !infinite(col.Type) || w.facts.unstable(v) != "" || v.HasColumn() {
 		return
 	}
-	for _, g := range c.Bound.Guards {
-		if w.facts.unstable(g) != "" {
-			return
-		}
+	if w.unstableGuard() {
+		return
 	}
 	op, infinity := " >= ", "'-infinity'::"+col.Type
 	if c.Side == Upper {

@@ -8,7 +8,9 @@ import (
 
 // spelling reports what keeps a right cursor from being an index condition.
 func (s *smeller) spelling(c *Cursor) {
-	at := func(rule, action, format string, args ...any) { s.report(rule, c.Start, c.End, action, format, args...) }
+	at := func(rule, action, format string, args ...any) {
+		s.report(rule, c.Start, c.End, action, format, args...)
+	}
 	name := c.Keys[0].Text
 	switch c.Form {
 	case FormNullBranch:

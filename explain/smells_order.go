@@ -89,7 +89,7 @@ func (s *smeller) wholeOrder(c *Cursor) {
 	if c.Form != FormSingle || len(last) != 1 || !last[0].Strict || c.Page.DistinctOn || c.Page.Distinct {
 		return
 	}
-	unique, known := s.unique(c.Block, c.Sort[:len(c.Sort)-len(c.Keys)+len(compared)])
+	unique, known := s.unique(c.Block, compared)
 	if unique {
 		return
 	}

@@ -173,12 +173,18 @@ func (q *Query) link() {
 	}
 }
 
-// visibleCTE finds the WITH query of that name in the block or around it.
+// visibleCTE finds the WITH query of that name in the block or around it. Inside
+// a WITH query only those before it are visible, and itself if RECURSIVE.
 func (b *Block) visibleCTE(name string) *CTE {
-	for at := b; at != nil; at = at.Parent {
+	var from *Block
+	for at := b; at != nil; from, at = at, at.Parent {
 		for _, c := range at.CTEs {
-			if c.Name == name {
+			inside := from != nil && c.Block == from
+			if c.Name == name && (!inside || c.Recursive) {
 				return c
+			}
+			if inside && !c.Recursive {
+				break
 			}
 		}
 	}
