@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer/bouncertest"
 	"github.com/pgsonde/pgsonde/probes/pgserver"
@@ -177,6 +179,27 @@ func TestCloseEndsARead(t *testing.T) {
 	if _, err := c.Read(t.Context()); !errors.Is(err, errClosed) {
 		t.Errorf("got %v, want errClosed", err)
 	}
+}
+
+func TestConsoleLeavesNoGoroutine(t *testing.T) {
+	bouncertest.Need(t)
+	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
+	p := bouncertest.Start(t, srv.DSN("postgres", "postgres"), bouncertest.Options{})
+	leaks := goleak.IgnoreCurrent()
+	c, err := Open(t.Context(), Options{DSN: p.Console()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.Stop()
+	if _, err := c.Read(t.Context()); err == nil {
+		t.Error("got no error from a pooler that is gone")
+	}
+	c.Close()
+	c.Close() // twice is no harm
+	goleak.VerifyNone(t, leaks)
 }
 
 func TestWithDatabase(t *testing.T) {

@@ -220,6 +220,7 @@ func (j *judge) client(i int, c *Socket, x *join) ClientView {
 		v.WaitS = c.WaitS
 	}
 	v.App, v.Role = appOf(c, v.Server), j.roleOfClient(c, v.Server)
+	v.AppKnown = c.App != nil || v.Server != nil && v.Server.Session != nil
 	return v
 }
 

@@ -281,7 +281,7 @@ func TestRolesWithoutNames(t *testing.T) {
 	v := Judge(Input{Instances: []Instance{{Reading: r}}, RoleOf: roleOf, Snapshot: snapshot(func(s *probes.Snapshot) {
 		s.Sessions = []probes.Session{{PID: 11, Port: 1011, App: "werft:api", State: "idle in transaction", XactStart: noon.Add(-time.Minute)}}
 	})})
-	if v.Clients[0].Role != "api/10.0.0.1" || v.Clients[0].App != "werft:api" || v.Clients[1].Role != "/local" {
+	if v.Clients[0].Role != "api/10.0.0.1" || v.Clients[0].App != "werft:api" || v.Clients[1].Role != "/local" || !v.Clients[0].AppKnown || v.Clients[1].AppKnown {
 		t.Errorf("got %+v, want the backend's name for the linked client only", v.Clients)
 	}
 	if p := v.Pools[0]; p.Use.IdleInTx != 1 || p.Use.LongestTxS != 60 || p.ClientsActive != 1 || p.ClientsIdle != 1 {

@@ -163,3 +163,6 @@ func restart(t *testing.T, p *bouncertest.Pooler) {
 		t.Fatal(err)
 	}
 }
+
+// names says whether the console tells its clients' names.
+func (g *rig) names() bool { return g.consoles[0].hello.num >= 11800 }

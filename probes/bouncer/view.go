@@ -183,8 +183,9 @@ const (
 type ClientView struct {
 	Instance int
 	Socket   *Socket
-	App      string // before 1.18 the linked backend's, "" without one
-	Role     string
+	App      string
+	AppKnown bool   // before 1.18 only of clients that are linked to a backend
+	Role     string // by App "" when that is not known
 	Waiting  bool
 	WaitS    float64 // waiting clients only
 	Server   *Backend
