@@ -9,7 +9,9 @@
 //   - At most two connections, opened at start and kept: watch (activity, kills)
 //     and work (locks, catalogs). When one is lost the other takes over and only
 //     the lost one comes back; a connection that the server may still hold is not
-//     replaced before the server has let go of it. One is enough: Options.Connections,
+//     replaced before the server has let go of it. The place of work may be lent
+//     to another session of ours (Sampler.Lend), which takes its place meanwhile:
+//     watch reads everything then. One is enough: Options.Connections,
 //     or a server that has no second slot.
 //   - One message a tick, read from pg_stat_get_activity and never from the view
 //     pg_stat_activity: the view joins shared catalogs, whose locks take half a

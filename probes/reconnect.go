@@ -237,7 +237,7 @@ func (s *Sampler) ensureWork(present []int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.back.running || time.Now().Before(s.back.next) {
+	if s.lent || s.back.running || time.Now().Before(s.back.next) {
 		return
 	}
 	if s.back.lingers(present) {

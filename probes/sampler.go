@@ -39,6 +39,10 @@ type Sampler struct {
 	slow   slowClock
 	locks  lockPanel
 	back   comeback // of the work connection
+
+	lent      bool // the work connection's place is: see Lend
+	borrowing bool // … and has been taken
+	borrowed  int  // the borrower's backend; 0 none, or a pooler's business
 }
 
 // LockAsk says what a tick knows that matters to a reading of the lock manager.
@@ -93,7 +97,10 @@ func (s *Sampler) connectWork(ctx context.Context) error {
 		return err
 	}
 	defer s.release(s.work)
-	if s.work.up() {
+	s.mu.Lock()
+	lent := s.lent
+	s.mu.Unlock()
+	if s.work.up() || lent {
 		return nil
 	}
 	pg, h, err := s.target.connect(ctx)

@@ -81,10 +81,7 @@ func (s *Sampler) gaveUp(h hello) {
 	if h.pooled {
 		return
 	}
-	if s.back.lost == nil {
-		s.back.lost = map[int]time.Time{}
-	}
-	s.back.lost[h.pid] = time.Now()
+	s.lose(h.pid)
 }
 
 func (s *Sampler) tickArgs(want Want) []any {
@@ -116,6 +113,9 @@ func (s *Sampler) ownPIDs() []int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.borrowed != 0 {
+		own = append(own, s.borrowed)
+	}
 	for pid := range s.back.lost {
 		own = append(own, pid)
 	}
@@ -186,7 +186,7 @@ func (s *Sampler) connections() int {
 	if s.watch.alive() {
 		n++
 	}
-	if s.work != s.watch && s.work.alive() {
+	if s.work != s.watch && (s.work.alive() || s.borrowing) {
 		n++
 	}
 	return n
