@@ -14,7 +14,7 @@ import (
 // TestLiveServerRestarts shows a real server, drills into a session of it, and
 // goes on after the server was restarted.
 func TestLiveServerRestarts(t *testing.T) {
-	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
+	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{Settings: map[string]string{"track_activity_query_size": "16384"}})
 	c, err := srv.Open(t.Context(), pgserver.ConnOptions{AppName: "werft:api"})
 	if err != nil {
 		t.Fatal(err)
