@@ -117,7 +117,7 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 		return f
 	}
 	f.At, f.Reading, f.Late = l.At, l.Reading, l.Late
-	if s != nil {
+	if s != nil && !l.At.IsZero() {
 		f.Age = max(0, s.At.Sub(l.At))
 	}
 	f.names = newNames(l)

@@ -312,6 +312,17 @@ func (f *fuzzer) compare(snap *probes.Snapshot, forest *waits.Forest, truth map[
 			f.t.Errorf("blockers of %d: got %v, pg_blocking_pids says %v\n%+v", pid, got, set, l.Rows)
 		}
 	}
+	old := *l
+	old.Reading = probes.ReadEdges
+	answers := waits.Build(snap, &old, nil)
+	for pid, set := range truth {
+		if got := pidSet(answers.Blockers(waits.Key{PID: pid})); !slices.Equal(got, set) {
+			f.t.Errorf("answers alone: blockers of %d: got %v, pg_blocking_pids says %v", pid, got, set)
+		}
+	}
+	for _, problem := range wrong(answers) {
+		f.t.Errorf("answers alone: %s", problem)
+	}
 	alone := *l
 	alone.Waits, alone.Reading = nil, probes.ReadGraph
 	replay := waits.Build(snap, &alone, nil)

@@ -35,13 +35,14 @@ func (g *graph) confirm(l *probes.Locks) {
 // confirmProc settles the waits of one lock group against the server's answer.
 func (g *graph) confirmProc(p int, answer []int) {
 	pr := &g.procs[p]
-	if !g.listed(p) {
+	if len(answer) == 0 && !g.listed(p) {
 		return // not in the server's own list of processes: the answer is always empty
 	}
 	want := map[int]bool{}
 	for _, b := range answer {
 		want[b] = true
 	}
+	g.adopt(p, want)
 	got, hard := map[int]bool{}, map[int]bool{}
 	possible := map[int]bool{}
 	for _, w := range pr.waits {
@@ -88,6 +89,49 @@ func (g *graph) confirmProc(p int, answer []int) {
 	}
 }
 
+// adopt finds the leader of a parallel worker that holds what p waits for when
+// activity hides who leads whom: the answer names the leader, the entries the
+// worker, and there is one of each kind that the other side lacks.
+func (g *graph) adopt(p int, want map[int]bool) {
+	for _, w := range g.procs[p].waits {
+		named := map[int]bool{}
+		var worker []int
+		g.blockers(w, func(l link) bool {
+			k := g.procs[l.proc].key
+			named[k.PID] = true
+			if l.kind == Hard && !want[k.PID] && g.hidden(l.proc) {
+				worker = append(worker, l.proc)
+			}
+			return true
+		})
+		leader := 0
+		for b := range want {
+			if !named[b] {
+				if leader != 0 {
+					return
+				}
+				leader = b
+			}
+		}
+		if leader == 0 || len(worker) == 0 {
+			continue
+		}
+		to := g.proc(Key{PID: leader})
+		for i := range w.obj.holders {
+			if h := &w.obj.holders[i]; slices.Contains(worker, h.proc) {
+				h.proc = to
+				g.procs[to].holds = append(g.procs[to].holds, hold{w.obj, h.mask})
+			}
+		}
+	}
+}
+
+// hidden reports whether activity masks a process that does not wait itself.
+func (g *graph) hidden(p int) bool {
+	s := g.procs[p].session
+	return s != nil && s.Kind == probes.KindMasked && len(g.procs[p].waits) == 0
+}
+
 // listed reports whether pg_blocking_pids can find the process: auxiliary ones,
 // such as a standby's startup process, are not in the list it searches.
 func (g *graph) listed(p int) bool {
@@ -96,7 +140,7 @@ func (g *graph) listed(p int) bool {
 		return true
 	}
 	switch s.Kind {
-	case "startup", "checkpointer", "background writer", "walwriter", "archiver", "walreceiver":
+	case probes.KindMaskedSystem, "startup", "checkpointer", "background writer", "walwriter", "archiver", "walreceiver":
 		return false
 	}
 	return true

@@ -441,3 +441,31 @@ func (p *player) runFreed(waiting, promised map[string]bool) {
 		}
 	}
 }
+
+// hidden reads as a login without any grant and holds the edges against the
+// same oracle: it sees them all, though not whom they are about.
+func (p *player) hidden() {
+	at := p.srv
+	if p.sc.Mon == "standby" {
+		at = p.standby
+	}
+	s, err := probes.Open(p.t.Context(), probes.Options{DSN: at.DSN("scen_nobody", "scen")})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer s.Close()
+	own := p.sampler
+	p.sampler = s
+	_, f := p.forest()
+	p.sampler = own
+	truth := blockingPIDs(p.t.Context(), p.mon, func(err error) { p.t.Fatal(err) })
+	for pid, set := range truth {
+		if got := pidSet(f.Blockers(waits.Key{PID: pid})); !slices.Equal(got, set) && !p.sc.uses("waiter parallel worker") {
+			p.t.Errorf("without grants: blockers of %d: got %v, pg_blocking_pids says %v", pid, got, set)
+		}
+	}
+	if len(f.Torn) > 0 {
+		p.t.Errorf("without grants: torn: %v", f.Torn)
+	}
+	p.invariants("without grants", f)
+}

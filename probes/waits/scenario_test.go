@@ -28,8 +28,10 @@ type scenario struct {
 	Phases           []phase
 	Operator         string
 
-	file string
+	file, text string
 }
+
+func (sc *scenario) uses(word string) bool { return strings.Contains(sc.text, word) }
 
 type sessionSpec struct {
 	App, User, DB string
@@ -95,7 +97,7 @@ func readScenarios(t *testing.T) []*scenario {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sc := &scenario{file: strings.TrimSuffix(filepath.Base(f), ".yaml")}
+		sc := &scenario{file: strings.TrimSuffix(filepath.Base(f), ".yaml"), text: string(text)}
 		dec := yaml.NewDecoder(bytes.NewReader(text))
 		dec.KnownFields(true)
 		if err := dec.Decode(sc); err != nil {
