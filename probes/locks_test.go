@@ -358,3 +358,23 @@ func backendCPU(b *testing.B, pid int) float64 {
 	}
 	return ns / 1e6
 }
+
+// TestLocksInAStorm: sessions queue for the lock manager's own latches, so the
+// reader leaves it alone and says so.
+func TestLocksInAStorm(t *testing.T) {
+	header := func(n string) [][]byte {
+		row := make([][]byte, 22)
+		row[0], row[1], row[12] = []byte("0"), []byte(n), []byte(n)
+		return row
+	}
+	for _, dear := range []time.Duration{0, time.Second} {
+		r := lockReader{own: func() []int { return nil }, took: dear}
+		r.run = func(context.Context, time.Duration, string, ...any) (*Rows, error) {
+			return &Rows{cells: [][][]byte{header("12")}}, nil
+		}
+		l, err := r.read(t.Context(), LockAsk{At: time.Unix(1000, 0), Waiting: 5})
+		if l != nil || err == nil || err.Error() != "12 sessions queue for the lock manager itself: it is left alone" {
+			t.Errorf("got %+v, %v", l, err)
+		}
+	}
+}
