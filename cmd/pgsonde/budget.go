@@ -13,6 +13,7 @@ import (
 type budgetCmd struct {
 	Check budgetCheckCmd `cmd:"" help:"Add the budget up and exit by its verdict."`
 	Plan  budgetPlanCmd  `cmd:"" help:"Print the sum as a table, each scenario beside the base."`
+	Init  budgetInitCmd  `cmd:"" help:"Draft a budget file from a live server, Helm values, a compose file or the environment."`
 }
 
 type budgetCheckCmd struct {
@@ -78,7 +79,7 @@ func writeSum(w io.Writer, s *budget.Sum) {
 			strconv.Itoa(r.Kept), strconv.Itoa(r.Cap), strconv.Itoa(r.Surge), strings.Join(note, ", "))
 	}
 	for _, p := range s.Poolers {
-		g.add("pooler "+p.Pooler, "pgbouncer", "always", strconv.Itoa(p.Instances), "", "", strconv.Itoa(p.Kept), strconv.Itoa(p.Cap), "",
+		g.add("pooler "+p.Pooler, "pooler", "always", strconv.Itoa(p.Instances), "", "", strconv.Itoa(p.Kept), strconv.Itoa(p.Cap), "",
 			fmt.Sprintf("clients %d of %d", p.Clients, p.MaxClients))
 	}
 	g.write(w)

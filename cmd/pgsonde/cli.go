@@ -17,7 +17,7 @@ type cli struct {
 	Explain   explainCmd   `cmd:"" help:"Where does a page of rows start: verdict, evidence, fix, proof."`
 	Cancel    cancelCmd    `cmd:"" help:"Cancel the statement of one backend."`
 	Terminate terminateCmd `cmd:"" help:"End one backend."`
-	Budget    budgetCmd    `cmd:"" help:"Check or plan a connection budget, without a server."`
+	Budget    budgetCmd    `cmd:"" help:"Check, plan or draft a connection budget."`
 	Doctor    doctorCmd    `cmd:"" help:"What this login can see and do, and the grant that is missing."`
 	Demo      demoCmd      `cmd:"" help:"Start a throw-away PostgreSQL that plays an incident, and open the terminal UI on it."`
 	Rules     rulesCmd     `cmd:"" help:"List the rules that findings name."`

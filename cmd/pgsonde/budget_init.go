@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+)
+
+type budgetInitCmd struct {
+	File string `arg:"" help:"The file to write; - is stdout. An existing file is kept."`
+	target
+	From  string        `placeholder:"FILE" help:"Draft it from Helm values, a compose file or a .env file, without a server; - is stdin."`
+	Env   bool          `help:"Draft it from this environment, without a server."`
+	Watch time.Duration `default:"10s" help:"With a server: how long to look for the peaks."`
+}
+
+// Run writes a first budget file that states every guess.
+func (c *budgetInitCmd) Run(a *app) error {
+	if c.From != "" && c.Env {
+		return errors.New("--from and --env: only one of them")
+	}
+	if _, err := os.Lstat(c.File); c.File != "-" && err == nil {
+		return fmt.Errorf("%s exists and is kept; name another file, or - for stdout", c.File)
+	}
+	draft, err := c.draft(a)
+	if err != nil {
+		return err
+	}
+	if c.File == "-" {
+		return a.print(func(w io.Writer) { fmt.Fprint(w, draft) })
+	}
+	f, err := os.OpenFile(c.File, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the budget: %w", err)
+	}
+	_, err = io.WriteString(f, draft)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("writing the budget: %w", err)
+	}
+	a.hint("wrote %s; see its comments for what was guessed, then: pgsonde budget check %s", c.File, c.File)
+	return nil
+}
+
+func (c *budgetInitCmd) draft(a *app) (string, error) {
+	switch {
+	case c.Env:
+		return budget.InitFromEnv("environment", os.Environ())
+	case c.From != "":
+		data, err := a.readAll(c.From)
+		if err != nil {
+			return "", err
+		}
+		return budget.InitFromFile(filepath.Base(c.From), data)
+	}
+	return c.fromServer(a)
+}
+
+// fromServer looks at a server for a while and drafts from the last reading and
+// the peaks.
+func (c *budgetInitCmd) fromServer(a *app) (string, error) {
+	s, err := a.open(c.target)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	peaks := map[string]int{}
+	var last *probes.Snapshot
+	until := time.Now().Add(c.Watch)
+	stop := errors.New("seen enough")
+	err = a.each(s, probes.Want{}, true, func(snap *probes.Snapshot) error {
+		last = snap
+		for _, r := range budget.Use(nil, snap).Rows {
+			peaks[r.Role] = max(peaks[r.Role], r.Now)
+		}
+		if time.Now().After(until) {
+			return stop
+		}
+		return nil
+	})
+	switch {
+	case err != nil && !errors.Is(err, stop):
+		return "", err
+	case last == nil:
+		return "", fmt.Errorf("drafting a budget: interrupted before the first reading")
+	}
+	draft, err := budget.InitFromSnapshot(last, peaks)
+	return strings.TrimRight(draft, "\n") + "\n", err
+}
