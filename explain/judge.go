@@ -97,7 +97,9 @@ func (j *judgement) judge(ctx context.Context) error {
 	if err := j.customPlans(ctx, catalog); err != nil {
 		return err
 	}
-	return j.fix(ctx, catalog)
+	err = j.fix(ctx, catalog)
+	j.measureCases(ctx, catalog)
+	return err
 }
 
 // readText takes from the statement's text what it says of its page.

@@ -91,7 +91,7 @@ func (j *judgement) sixth(ctx context.Context, catalog Catalog, last Case) error
 	err := j.confined(ctx, s, func(ctx context.Context) error {
 		return j.prepared(ctx, j.ask.sql, j.ask.types, func(ctx context.Context, name string) (err error) {
 			for range 6 {
-				if p, err = j.execute(ctx, name, last.Params, false); err != nil {
+				if p, err = j.execute(ctx, name, last.Params, ask{}); err != nil {
 					return err
 				}
 			}

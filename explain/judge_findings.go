@@ -183,6 +183,7 @@ func PlanRules() []Rule {
 		{"judged-without-catalog", Info, "a plan was judged without its server: index columns and table sizes are not known"},
 		{"rows-thrown-away", Warn, "an executed plan read more than ten times the rows it kept, before the cursor"},
 		{"statement-not-judged", Warn, "the server did not plan the statement"},
+		{"statement-not-executed", Info, "analyze was asked for, but the statement, or one of its cases, was not executed"},
 		{"statement-refused", Warn, "the statement is not one that may be explained"},
 	}
 }

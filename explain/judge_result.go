@@ -57,6 +57,8 @@ type Case struct {
 	Measured bool `json:"measured"`
 
 	Plan Plan `json:"-"`
+	// Scans are those of the plan.
+	Scans []*Scan `json:"-"`
 }
 
 // Fix is a rewritten statement, or an index, that the planner agrees is better.
@@ -90,6 +92,9 @@ type Step struct {
 	RowsRemoved *float64 `json:"rows_removed"`
 	Blocks      float64  `json:"shared_blocks"`
 	MS          float64  `json:"ms"`
+
+	Plan  Plan    `json:"-"`
+	Scans []*Scan `json:"-"`
 }
 
 // Rejected is a fix that is not offered.
@@ -104,7 +109,7 @@ func (r Rejected) MarshalJSON() ([]byte, error) {
 
 // caseOf describes a plan at the scan that decides its verdict.
 func caseOf(name string, p Plan, scans []*Scan) Case {
-	c := Case{Case: name, Plan: p, TotalCost: p.Root.TotalCost, Node: p.Root.Type, Measured: p.Analyzed}
+	c := Case{Case: name, Plan: p, Scans: scans, TotalCost: p.Root.TotalCost, Node: p.Root.Type, Measured: p.Analyzed}
 	if s := worstScan(scans); s != nil {
 		n := s.Node
 		c.Node, c.Starts = n.Type, s.Class.Starts()

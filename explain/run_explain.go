@@ -20,6 +20,7 @@ type ask struct {
 	args    []string
 	mode    planMode
 	analyze bool
+	timing  bool // with analyze: clock every node, which makes the whole slower
 	settings
 }
 
@@ -74,7 +75,7 @@ func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {
 				}
 				args = slices.Repeat([]string{"NULL"}, len(types))
 			}
-			out, err = r.execute(ctx, name, args, a.analyze)
+			out, err = r.execute(ctx, name, args, a)
 			out.types = types
 			return err
 		})
@@ -82,10 +83,14 @@ func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {
 	return out, err
 }
 
-// execute explains EXECUTE of the prepared statement.
-func (r *Runner) execute(ctx context.Context, name string, args []string, analyze bool) (Plan, error) {
+// execute explains EXECUTE of the prepared statement, with args in the place of
+// those of a.
+func (r *Runner) execute(ctx context.Context, name string, args []string, a ask) (Plan, error) {
 	options := "VERBOSE, FORMAT JSON"
-	if analyze {
+	switch {
+	case a.analyze && a.timing:
+		options = "ANALYZE, BUFFERS, VERBOSE, FORMAT JSON"
+	case a.analyze:
 		options = "ANALYZE, BUFFERS, TIMING OFF, VERBOSE, FORMAT JSON"
 	}
 	call := ""
