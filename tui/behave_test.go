@@ -241,3 +241,23 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+func TestBytesOf(t *testing.T) {
+	for in, want := range map[string]int{"1kB": 1024, "1MB": 1 << 20, "1500B": 1500, "100": 100, "": 0, "-1": 0, "x": 0} {
+		if got := bytesOf(in); got != want {
+			t.Errorf("%q: got %d, want %d", in, got, want)
+		}
+	}
+}
+
+func TestStatementCutByTheServerIsSaid(t *testing.T) {
+	s := *recorded(t, "incident")[5]
+	s.Sessions = append([]probes.Session{}, s.Sessions...)
+	for i := range s.Sessions {
+		s.Sessions[i].Query = strings.Repeat("x", 1023)
+	}
+	s.Limits.Settings = map[string]string{"track_activity_query_size": "1kB"}
+	d := draw(t, 80, 24, Options{}, []*probes.Snapshot{&s})
+	d.press("2", "j", "enter")
+	d.has("the server keeps 1023 bytes of it")
+}

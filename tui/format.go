@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -109,3 +110,20 @@ func severity(s probes.Severity) theme.Role {
 
 // clock prints a time of day on the server's clock, in its zone-less UTC form.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05Z") }
+
+// bytesOf reads a size as SHOW prints it: 1kB, 16MB, 1500B; 0 when it is none.
+func bytesOf(s string) int {
+	for _, u := range []struct {
+		suffix string
+		times  int
+	}{{"MB", 1 << 20}, {"kB", 1 << 10}, {"B", 1}, {"", 1}} {
+		if n, ok := strings.CutSuffix(s, u.suffix); ok {
+			v, err := strconv.Atoi(n)
+			if err != nil || v < 0 || v > 1<<30/u.times {
+				return 0
+			}
+			return v * u.times
+		}
+	}
+	return 0
+}

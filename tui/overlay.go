@@ -51,7 +51,7 @@ func (h *help) key(_ string, a action) (result, bool) {
 	case actUp, actPageUp:
 		h.off = max(0, h.off-1)
 	case actDown, actPageDown:
-		h.off++
+		h.off = min(h.off+1, len(h.keys.all))
 	case actHelp, actBack, actQuit, actEnter:
 		return result{}, true
 	}
@@ -82,12 +82,12 @@ func (h *help) draw(t *theme.Theme, w, height int) []string {
 	return lines[off:min(len(lines), off+height)]
 }
 
-// twoSides sets whole groups left while they fill no more than half of n lines,
+// twoSides sets whole groups left while they fill about half of n lines,
 // the others right.
 func twoSides(groups map[string][]string, order []string, n int) []string {
 	var left, right []string
 	for _, g := range order {
-		if len(right) == 0 && len(left)+len(groups[g]) <= n/2 {
+		if len(right) == 0 && len(left)+len(groups[g]) <= n/2+1 {
 			left = append(left, groups[g]...)
 		} else {
 			right = append(right, groups[g]...)

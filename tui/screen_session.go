@@ -155,6 +155,9 @@ func (s *sessionScreen) heading(t *theme.Theme) string {
 	case s.x.State != "active" && s.x.Query != "":
 		what = "last statement"
 	}
+	if n := bytesOf(s.f.snap.Limits.Settings["track_activity_query_size"]); n > 0 && len(s.text()) >= n-4 {
+		note = fmt.Sprintf("the server keeps %d bytes of it", n-1)
+	}
 	role := theme.Strong
 	if s.gone {
 		role = theme.Warn

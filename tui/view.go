@@ -52,7 +52,7 @@ func (m *model) lines() []string {
 	}
 	out = append(out, m.footer(l.footer.w))
 	if m.over != nil {
-		out = m.overlaid(out, l.body)
+		out = m.overlaid(out, rect{w: m.w, h: m.h - 1})
 	}
 	return out
 }
@@ -71,14 +71,14 @@ func (m *model) tooSmall() string {
 	return "q"
 }
 
-// overlaid draws the overlay's box over the middle of the body.
-func (m *model) overlaid(lines []string, body rect) []string {
-	box := frameBox(m.theme, m.over.title(), m.over.draw(m.theme, body.w-4, body.h-2), body.w)
+// overlaid draws the overlay's box over the middle of all but the footer.
+func (m *model) overlaid(lines []string, room rect) []string {
+	box := frameBox(m.theme, m.over.title(), m.over.draw(m.theme, room.w-4, room.h-2), room.w)
 	w := 0
 	for _, l := range box {
 		w = max(w, lipgloss.Width(l))
 	}
-	x, y := (body.w-w)/2, body.y+(body.h-len(box))/2
+	x, y := (room.w-w)/2, room.y+(room.h-len(box))/2
 	full := make([]string, len(lines))
 	for i, l := range lines {
 		full[i] = theme.Pad(l, m.w)
