@@ -169,7 +169,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // checkFix runs the statement and its fix at five cursors of the header: the rows
-// have to be the same, and fewer blocks read in all.
+// have to be the same, and fewer blocks read.
 func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[string][][]string) bool {
 	t.Helper()
 	old, errOld := sqltext.Readable(f.sql)
@@ -181,8 +181,9 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 	var before, after float64
 	for at := range cursorShares {
 		args := cursorArgs(t, conn, f, at, seen)
-		a, blocksA := execute(t, conn, f, old.SQL, args)
-		b, blocksB := execute(t, conn, f, fixed.SQL, args)
+		count := at >= 2 // blocks behind the middle only: counting means to run it again
+		a, blocksA := execute(t, conn, f, old.SQL, args, count)
+		b, blocksB := execute(t, conn, f, fixed.SQL, args, count)
 		if a != b {
 			t.Errorf("%s at cursor %d: rows differ\nfix: %s\nbefore: %s\nafter:  %s", f.name, at, fix.SQL, clip(a, 300), clip(b, 300))
 			return false
@@ -190,7 +191,7 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 		before, after = before+blocksA, after+blocksB
 	}
 	if after >= before {
-		t.Errorf("%s: the fix reads %.0f blocks at five cursors, the statement %.0f\n%s", f.name, after, before, fix.SQL)
+		t.Errorf("%s: the fix reads %.0f blocks at the later cursors, the statement %.0f\n%s", f.name, after, before, fix.SQL)
 		return false
 	}
 	return true
@@ -236,8 +237,9 @@ func cursorRows(t *testing.T, conn *pgx.Conn, f corpusFile) [][]string {
 	return out
 }
 
-// execute returns the rows of the generic plan as text, and the blocks it reads.
-func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []string) (string, float64) {
+// execute returns the rows of the generic plan as text, and, if asked, the blocks
+// it reads.
+func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []string, count bool) (string, float64) {
 	t.Helper()
 	ctx := t.Context()
 	run := func(sql string) [][][]byte {
@@ -257,6 +259,9 @@ func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []stri
 			fmt.Fprintf(&b, "%q ", v)
 		}
 		b.WriteByte('\n')
+	}
+	if !count {
+		return b.String(), 0
 	}
 	p, err := plan.Parse(run("EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) " + call)[0][0])
 	if err != nil {

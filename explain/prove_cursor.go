@@ -11,14 +11,18 @@ import (
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
-// cursorAt returns values for all parameters with the cursor at a share of the
-// page's order. The cursor is a row of the table, so that it reads rows: only
-// for analyze. Where no such row can be looked up, the values of valuesAt do.
-func (j *judgement) cursorAt(ctx context.Context, catalog Catalog, at float64) ([]string, error) {
-	if j.cursor != nil && j.cursor.Side == Upper {
-		at = mirror(at)
+// cursorAt returns values for all parameters with the cursor at a spot. The
+// cursor is a row of the table, so that it reads rows: only for analyze. Where no
+// such row can be looked up, the values of valuesAt do.
+func (j *judgement) cursorAt(ctx context.Context, catalog Catalog, at spot) ([]string, error) {
+	share := at.share
+	if at.behind > 0 {
+		share = 0.02 // for what is not the cursor's row, any will do
 	}
-	args, err := j.valuesAt(ctx, catalog, at)
+	if j.cursor != nil && j.cursor.Side == Upper {
+		share = 1 - share
+	}
+	args, err := j.valuesAt(ctx, catalog, share)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +32,7 @@ func (j *judgement) cursorAt(ctx context.Context, catalog Catalog, at float64) (
 	if j.cursor == nil {
 		return args, nil
 	}
-	row, err := j.rowAt(ctx, args, at)
+	row, err := j.rowAt(ctx, args, at, share)
 	if err != nil || row == nil {
 		return args, err
 	}
@@ -41,16 +45,6 @@ func (j *judgement) cursorAt(ctx context.Context, catalog Catalog, at float64) (
 		}
 	}
 	return args, nil
-}
-
-// mirror is the share seen from the other end, of those that are read.
-func mirror(at float64) float64 {
-	for _, f := range shares() {
-		if d := f - (1 - at); d < 1e-9 && d > -1e-9 {
-			return f
-		}
-	}
-	return at
 }
 
 // takesRow reports a parameter that stands for a part of the cursor's row: one
@@ -77,70 +71,58 @@ func (j *judgement) columnOf(n int) string {
 	return ""
 }
 
-// rowAt reads the row that the cursor of args comes to stand at: the first one in
-// the page's order from its leading key on, among those that the statement's
-// equalities leave. The values are SQL literals by column. It returns nil where
-// the keys are not plain columns of one table.
-func (j *judgement) rowAt(ctx context.Context, args []string, at float64) (map[string]string, error) {
+// rowAt reads the row that the cursor stands at, among those that the statement's
+// equalities leave: the one behind so many rows in the page's order, or the first
+// one from the leading key's value at the share on. The values are SQL literals
+// by column. It returns nil where the keys are not plain columns of one table.
+func (j *judgement) rowAt(ctx context.Context, args []string, at spot, share float64) (map[string]string, error) {
 	t := j.page.scan.Table
 	if t == nil {
 		return nil, nil
 	}
-	name := pgx.Identifier{t.Schema, t.Name}.Sanitize()
+	from := pgx.Identifier{t.Schema, t.Name}.Sanitize()
 	if t.Root != "" {
 		schema, rel, _ := strings.Cut(t.Root, ".")
-		name = pgx.Identifier{schema, rel}.Sanitize()
+		from = pgx.Identifier{schema, rel}.Sanitize()
 	}
-	var order, where, columns, items []string
-	start := ""
-	for _, k := range j.cursor.Keys {
+	var order, where, columns []string
+	for i, k := range j.cursor.Keys {
 		if k.Key.Expr.Kind != sqltext.Column || t.column(k.Key.Expr.Name) == nil {
 			return nil, nil
 		}
-		col := pgx.Identifier{k.Key.Expr.Name}.Sanitize()
 		columns = append(columns, k.Key.Expr.Name)
-		dir := " ASC"
+		col := pgx.Identifier{k.Key.Expr.Name}.Sanitize()
+		where = append(where, col+" IS NOT NULL")
+		dir, op := " ASC", " >= "
 		if k.Desc {
-			dir = " DESC"
+			dir, op = " DESC", " <= "
 		}
 		order = append(order, col+dir)
-		if start == "" {
-			for i := range args {
-				if j.isCursorParam(i+1) && j.columnOf(i+1) == k.Key.Expr.Name {
-					start = fmt.Sprintf("%s %s %s", col, map[bool]string{false: ">=", true: "<="}[k.Desc], args[i])
-					break
-				}
+		if i == 0 && at.behind == 0 {
+			s, err := j.spreadOf(ctx, j.statsTable(j.catalog, t), k.Key.Expr.Name)
+			if err != nil {
+				return nil, err
 			}
-			if start == "" { // the cursor's row is looked up by another column
-				s, err := j.spreadOf(ctx, t, k.Key.Expr.Name)
-				if err != nil {
-					return nil, err
-				}
-				if v := s.share(at); v != "" {
-					start = fmt.Sprintf("%s %s %s", col, map[bool]string{false: ">=", true: "<="}[k.Desc], v)
-				}
-			}
-			if start != "" {
-				where = append(where, start)
+			if v := s.share(share); v != "" {
+				where = append(where, col+op+v)
 			}
 		}
 	}
 	for _, u := range j.uses {
-		if u.op == "=" && u.node == j.page.scan.Node && !j.isCursorParam(u.param) && u.param <= len(args) && t.column(u.column) != nil {
+		if t.column(u.column) == nil || u.node.Relation != t.Name {
+			continue
+		}
+		columns = append(columns, u.column)
+		if u.op == "=" && u.node == j.page.scan.Node && !j.isCursorParam(u.param) && u.param <= len(args) {
 			where = append(where, pgx.Identifier{u.column}.Sanitize()+" = "+args[u.param-1])
 		}
-		if u.node.Relation == t.Name && t.column(u.column) != nil {
-			columns = append(columns, u.column)
-		}
 	}
-	for _, c := range columns {
-		items = append(items, "pg_catalog.quote_literal("+pgx.Identifier{c}.Sanitize()+"::text)")
+	items := make([]string, len(columns))
+	for i, c := range columns {
+		items[i] = "pg_catalog.quote_literal(" + pgx.Identifier{c}.Sanitize() + "::text)"
 	}
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + name
-	if len(where) > 0 {
-		sql += " WHERE " + strings.Join(where, " AND ")
-	}
-	sql += " ORDER BY " + strings.Join(order, ", ") + " LIMIT 1"
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + from + " WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY " + strings.Join(order, ", ") + fmt.Sprintf(" LIMIT 1 OFFSET %d", at.behind)
 	var rows [][][]byte
 	err := j.confined(ctx, j.ask.settings, func(ctx context.Context) (err error) {
 		rows, err = j.fetch(ctx, sql)

@@ -18,11 +18,11 @@ import (
 var volatileSQL string
 
 // measure executes the statement and its fix, read-only and with timeouts, if
-// that was asked for. The old statement runs with a cursor at 0.1 % and 0.2 % of
-// the rows only: if what it throws away doubles, it grows with the cursor, and
-// the middle need not be waited for. The new one runs at 0.1 % and at 50 %. Then
-// the rows of both are compared at several cursors. What is not measured, and
-// why, becomes a line of the proof.
+// that was asked for. The old statement runs with a cursor behind the first 0.1 %
+// and 0.2 % of the rows only: if what it throws away doubles, it grows with the
+// cursor, and the middle need not be waited for. The new one runs at 0.1 % and at
+// 50 %. Then the rows of both are compared at several cursors. What is not
+// measured, and why, becomes a line of the proof.
 func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) {
 	if !j.opts.Analyze {
 		return
@@ -31,34 +31,68 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) {
 		o.proof.lines = append(o.proof.lines, "not executed: "+why)
 		return
 	}
+	near := j.near()
 	for _, s := range []struct {
-		at    float64
+		at    spot
 		fixed bool
-	}{{0.001, false}, {0.002, false}, {0.001, true}, {0.5, true}} {
+	}{{near, false}, {spot{behind: 2 * near.behind}, false}, {near, true}, {spot{share: 0.5}, true}} {
 		step, err := j.step(ctx, catalog, o, s.at, s.fixed)
 		if err != nil {
-			o.proof.lines = append(o.proof.lines, fmt.Sprintf("not measured at %g %%: %v", 100*s.at, err))
+			o.proof.lines = append(o.proof.lines, "not measured: "+err.Error())
 			return
 		}
 		o.steps = append(o.steps, step)
 	}
-	o.proof.lines = append(o.proof.lines, slope(o.steps))
+	o.proof.lines = append(o.proof.lines, j.slope(o.steps, near.behind))
 	j.compare(ctx, catalog, o)
 }
 
+// spot is where a cursor stands: behind a number of rows from the page's first,
+// or at a share of the leading key's values.
+type spot struct {
+	behind int
+	share  float64
+}
+
+func (s spot) String() string {
+	if s.behind > 0 {
+		return fmt.Sprintf("behind %d rows", s.behind)
+	}
+	return fmt.Sprintf("at %g %%", 100*s.share)
+}
+
+// near is the spot behind 0.1 % of the rows, but some hundreds of a small table
+// and not more than can be read in no time.
+func (j *judgement) near() spot {
+	rows := 0.0
+	if j.page.scan != nil {
+		rows = max(j.rowsOf(), 0)
+	}
+	return spot{behind: int(max(min(rows/1000, 2000), min(rows/20, 500), 1))}
+}
+
+// rowsOf is the size of the page's table, all partitions together.
+func (j *judgement) rowsOf() float64 {
+	if t := j.statsTable(j.catalog, j.page.scan.Table); t != nil {
+		return t.Rows
+	}
+	return unknownTable
+}
+
 // slope says what the steps show.
-func slope(s []Step) string {
+func (j *judgement) slope(s []Step, behind int) string {
 	a, b, early, late := s[0], s[1], s[2], s[3]
 	if a.RowsRemoved != nil && b.RowsRemoved != nil && *a.RowsRemoved > 50 && *b.RowsRemoved > 1.5**a.RowsRemoved {
-		return fmt.Sprintf("before: %.0f rows thrown away with the cursor at 0.1 %%, %.0f at 0.2 %%, so about %.0f in the middle; "+
-			"after: %.0f blocks at 0.1 %%, %.0f in the middle", *a.RowsRemoved, *b.RowsRemoved, *a.RowsRemoved*500, early.Blocks, late.Blocks)
+		return fmt.Sprintf("before: %.0f rows thrown away with the cursor behind %d rows, %.0f behind %d, so about %.0f in the middle; "+
+			"after: %.0f blocks behind %d rows, %.0f in the middle", *a.RowsRemoved, behind, *b.RowsRemoved, 2*behind,
+			*a.RowsRemoved/float64(behind)*j.rowsOf()/2, early.Blocks, behind, late.Blocks)
 	}
-	return fmt.Sprintf("before: %.0f and %.0f blocks with the cursor at 0.1 %% and 0.2 %%; after: %.0f at 0.1 %%, %.0f in the middle",
-		a.Blocks, b.Blocks, early.Blocks, late.Blocks)
+	return fmt.Sprintf("before: %.0f and %.0f blocks with the cursor behind %d and %d rows; after: %.0f behind %d, %.0f in the middle",
+		a.Blocks, b.Blocks, behind, 2*behind, early.Blocks, behind, late.Blocks)
 }
 
 // step measures one execution of the generic plan.
-func (j *judgement) step(ctx context.Context, catalog Catalog, o *option, at float64, fixed bool) (Step, error) {
+func (j *judgement) step(ctx context.Context, catalog Catalog, o *option, at spot, fixed bool) (Step, error) {
 	args, err := j.cursorAt(ctx, catalog, at)
 	if err != nil {
 		return Step{}, err
@@ -73,7 +107,10 @@ func (j *judgement) step(ctx context.Context, catalog Catalog, o *option, at flo
 		return Step{}, err
 	}
 	c := caseOf("", p, nil)
-	s := Step{At: at, Fixed: fixed, RowsRemoved: c.RowsRemoved}
+	s := Step{At: at.share, Fixed: fixed, RowsRemoved: c.RowsRemoved, Plan: p, Scans: Scans(p.Tree, catalog, j.known)}
+	if rows := j.rowsOf(); at.behind > 0 && rows > 0 {
+		s.At = float64(at.behind) / rows
+	}
 	if c.SharedBlocks != nil {
 		s.Blocks = *c.SharedBlocks
 	}
@@ -84,13 +121,15 @@ func (j *judgement) step(ctx context.Context, catalog Catalog, o *option, at flo
 }
 
 // cursors at which rows are compared.
-func compareAt() []float64 { return []float64{0.001, 0.02, 0.5, 0.98, 0.998} }
+func (j *judgement) compareAt() []spot {
+	return []spot{j.near(), {share: 0.02}, {share: 0.5}, {share: 0.98}, {share: 1}}
+}
 
 // compare runs the statement and its fix at several cursors and compares the
 // rows, in order. A cursor at which the old statement takes too long is skipped.
 func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) {
 	skipped := 0
-	for _, at := range compareAt() {
+	for _, at := range j.compareAt() {
 		args, err := j.cursorAt(ctx, catalog, at)
 		if err != nil {
 			o.proof.lines = append(o.proof.lines, "rows not compared: "+err.Error())
@@ -108,7 +147,7 @@ func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) {
 		}
 		if before != after {
 			o.checked, o.proof.level = 0, NotProved
-			o.proof.lines = append(o.proof.lines, fmt.Sprintf("the rows DIFFER with the cursor at %g %%: %d before, %d after", 100*at, n, m))
+			o.proof.lines = append(o.proof.lines, fmt.Sprintf("the rows DIFFER with the cursor %s: %d before, %d after", at, n, m))
 			return
 		}
 		o.checked++

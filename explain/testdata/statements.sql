@@ -1,0 +1,11 @@
+CREATE EXTENSION pg_stat_statements;
+CREATE SCHEMA shop;
+CREATE TABLE shop.events (id bigint PRIMARY KEY, at timestamptz NOT NULL, what text NOT NULL);
+INSERT INTO shop.events SELECT i, timestamptz '2024-01-01' + i / 3 * interval '1 s', 'e' || i FROM generate_series(1, 20000) i;
+CREATE INDEX ON shop.events (at, id);
+ANALYZE shop.events;
+CREATE ROLE app LOGIN;
+ALTER ROLE app SET search_path = shop;
+CREATE ROLE reader LOGIN IN ROLE pg_read_all_data, pg_read_all_stats;
+GRANT USAGE ON SCHEMA shop TO app;
+GRANT SELECT ON shop.events TO app;
