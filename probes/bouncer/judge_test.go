@@ -449,3 +449,23 @@ func TestClientLimitsOfDatabaseAndUser(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+func TestLongWaitsAreErrors(t *testing.T) {
+	for wait, want := range map[float64]probes.Severity{0.9: "", 1: probes.Warn, 4.9: probes.Warn, 5: probes.Error} {
+		v := Judge(Input{Instances: []Instance{{Reading: reading(func(r *Reading) {
+			server(r, 11, 1011, nil)
+			server(r, 12, 1012, nil)
+			waiter(r, wait)
+		})}}})
+		var got probes.Severity
+		if f := finding(v, rulePoolFull); f != nil {
+			got = f.Severity
+			if *f.SinceS != wait {
+				t.Errorf("got since %v, want %v", *f.SinceS, wait)
+			}
+		}
+		if got != want {
+			t.Errorf("%v s: got %q, want %q", wait, got, want)
+		}
+	}
+}
