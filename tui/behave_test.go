@@ -172,7 +172,7 @@ func TestFindingsKeepTheTableStill(t *testing.T) {
 func TestEndedSessionIsSaid(t *testing.T) {
 	all := recorded(t, "incident")
 	d := draw(t, 80, 24, Options{}, all)
-	d.press("2", "j", "enter")
+	d.press("3", "j", "enter")
 	d.has("pid 10334")
 	gone := *all[5]
 	gone.Sessions = []probes.Session{}
@@ -258,6 +258,6 @@ func TestStatementCutByTheServerIsSaid(t *testing.T) {
 	}
 	s.Limits.Settings = map[string]string{"track_activity_query_size": "1kB"}
 	d := draw(t, 80, 24, Options{}, []*probes.Snapshot{&s})
-	d.press("2", "j", "enter")
+	d.press("3", "j", "enter")
 	d.has("the server keeps 1023 bytes of it")
 }

@@ -19,6 +19,7 @@ type link struct {
 	ctx    context.Context
 	open   func(context.Context) (Source, error)
 	budget *budget.File
+	audit  func(string)
 	busy   sync.WaitGroup
 	mu     sync.Mutex
 	src    Source
@@ -26,7 +27,7 @@ type link struct {
 }
 
 func newLink(ctx context.Context, o Options) *link {
-	return &link{ctx: ctx, open: o.Open, budget: o.Budget, src: o.Source}
+	return &link{ctx: ctx, open: o.Open, budget: o.Budget, audit: o.Audit, src: o.Source}
 }
 
 // take hands out the source and counts its use; nil when there is none (any

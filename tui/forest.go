@@ -153,7 +153,7 @@ func blockersText(f *waits.Forest, n *waits.Node) string {
 	if n.Edge == nil {
 		return ""
 	}
-	return keysText(append([]waits.Key{n.Edge.Blocker}, slices.DeleteFunc(f.AlsoBlockedBy(n), func(k waits.Key) bool { return k == n.Edge.Blocker })...), 1)
+	return keysText(append([]waits.Key{n.Edge.Blocker}, without(f.AlsoBlockedBy(n), n.Edge.Blocker)...), 1)
 }
 
 // keysText names the first of some sessions, and counts the others.

@@ -25,13 +25,14 @@ type model struct {
 	over  overlay // drawn above the body; nil none
 	input *prompt // takes the keys while it is there; nil none
 
-	ring  ring
-	at    int64 // Seq of the reading shown while looking back; 0 live
-	frame *frame
-	fatal error // ends Run
-	read  reading
-	flash flash
-	drawn *tea.View // of this state; nil after a change
+	ring   ring
+	at     int64 // Seq of the reading shown while looking back; 0 live
+	frame  *frame
+	fatal  error // ends Run
+	read   reading
+	ending ending
+	flash  flash
+	drawn  *tea.View // of this state; nil after a change
 }
 
 // reading is the state of asking the server.
@@ -62,6 +63,9 @@ func newModel(o Options, env environment, l *link) *model {
 	}
 	o.ASCII = o.ASCII || !env.utf8
 	m := &model{opt: o, env: env, link: l, keys: newKeymap(), w: 80, h: 24}
+	if o.ReadOnly || o.Source != nil && !l.canEnd() {
+		m.keys = m.keys.without(actCancel, actTerminate)
+	}
 	m.setTheme(colorprofile.ANSI256)
 	m.views = views(m.theme.Glyphs)
 	for i, v := range m.views {
@@ -134,4 +138,7 @@ func (m *model) show(i int) {
 	m.frame = m.ring.frame(i, m.opt.Budget)
 	m.frame.ascii = m.opt.ASCII
 	m.load(m.screen())
+	if d, ok := m.over.(*endDialog); ok {
+		d.load(m.frame)
+	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Source gives snapshots: a live server or a recording. Its methods are called
-// from one Cmd at a time except FullQuery, which may run beside Tick, and
-// Close, which comes last.
+// from one Cmd at a time except FullQuery and those of an Ender, which may run
+// beside Tick, and Close, which comes last.
 type Source interface {
 	// Tick reads once. A *probes.Unavailable error says that the server is away
 	// and when to ask again; any other error leaves the last data on screen.
@@ -44,7 +44,10 @@ type Options struct {
 	Env        []string // of the terminal; nil: the process's own
 	Target     string   // shown until the server has answered
 	ReadOnly   bool     // no screen offers to cancel or terminate
-	Screen     string   // name of the first view; "" is the first
+	// Audit takes a line for every session that was ended, or was to be: time, what,
+	// whom, by whom, what came of it. It may be called from any goroutine.
+	Audit  func(line string)
+	Screen string // name of the first view; "" is the first
 }
 
 // Run shows the UI until it is quit, ctx ends or the first connection fails.

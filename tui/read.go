@@ -63,7 +63,7 @@ func (m *model) wait(d time.Duration) tea.Cmd {
 }
 
 func (m *model) due(msg dueMsg) tea.Cmd {
-	if msg.gen != m.read.timer || m.read.paused {
+	if msg.gen != m.read.timer || m.read.paused && !m.ending.watching {
 		return nil
 	}
 	return m.ask()
@@ -75,6 +75,9 @@ func (m *model) opened(msg openedMsg) tea.Cmd {
 		return tea.Quit
 	}
 	m.read.connected = true
+	if !m.link.canEnd() {
+		m.keys = m.keys.without(actCancel, actTerminate)
+	}
 	return m.ask()
 }
 
@@ -96,10 +99,13 @@ func (m *model) answered(msg answerMsg) tea.Cmd {
 	switch {
 	case again:
 		return tea.Batch(say, m.ask())
-	case m.read.paused:
+	case m.read.paused && !m.ending.watching:
 		return say
 	}
 	d := m.read.next
+	if m.ending.watching {
+		d = min(d, max(endFast, 2*m.read.cost))
+	}
 	if m.read.down != nil {
 		d = max(m.read.down.RetryIn, 50*time.Millisecond)
 	}
@@ -131,10 +137,11 @@ func (m *model) take(msg answerMsg) tea.Cmd {
 	if m.at == 0 {
 		m.show(len(m.ring.all) - 1)
 	}
+	ended := m.watchEnd(msg.snap)
 	if n := len(msg.snap.Notes); n > 0 {
-		return m.say(msg.snap.Notes[n-1].Text)
+		return tea.Batch(ended, m.say(msg.snap.Notes[n-1].Text))
 	}
-	return nil
+	return ended
 }
 
 func (m *model) pause() tea.Cmd {

@@ -51,6 +51,7 @@ type result struct {
 	copy  string // text for the clipboard
 	what  string // … and what to call it
 	query *probes.Session
+	end   *endWish
 	say   string // a flash
 	do    command
 }
@@ -67,6 +68,7 @@ func (v *view) top() screen { return v.stack[len(v.stack)-1] }
 func views(g theme.Glyphs) []*view {
 	return []*view{
 		{"Roles", []screen{newRoles(g)}},
+		{"Locks", []screen{newLocks(g)}},
 		{"Sessions", []screen{newSessions(g)}},
 	}
 }

@@ -36,7 +36,7 @@ func newSession(x probes.Session) *sessionScreen {
 
 func (s *sessionScreen) name() string       { return "pid " + strconv.Itoa(s.x.PID) }
 func (s *sessionScreen) list() *table.Model { return nil }
-func (s *sessionScreen) keys() []action     { return []action{actBack, actDown, actCopyQuery, actCopy} }
+func (s *sessionScreen) keys() []action     { return []action{actBack, actDown, actCopyQuery, actCopy, actCancel, actTerminate} }
 
 func (s *sessionScreen) want(w *probes.Want) {
 	w.Sessions, w.AllKinds = true, true
@@ -183,7 +183,7 @@ func (s *sessionScreen) act(a action) (result, bool) {
 		s.view.GotoTop()
 	case actBottom:
 		s.view.GotoBottom()
-	case actCopy, actCopyQuery:
+	case actCopy, actCopyQuery, actCancel, actTerminate:
 		if a == actCopyQuery && (s.full != "" || !s.x.QueryClipped) {
 			return result{copy: s.text(), what: "the statement: " + clean.SQL(s.text(), 60)}, true
 		}

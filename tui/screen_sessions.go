@@ -41,7 +41,7 @@ func newSessions(g theme.Glyphs) *sessionsScreen {
 func (s *sessionsScreen) name() string       { return "Sessions" }
 func (s *sessionsScreen) list() *table.Model { return s.table }
 func (s *sessionsScreen) keys() []action {
-	return []action{actEnter, actFilter, actSort, actWide, actCopyQuery}
+	return []action{actEnter, actFilter, actSort, actWide, actCopyQuery, actCancel, actTerminate}
 }
 
 func (s *sessionsScreen) want(w *probes.Want) {
@@ -149,6 +149,8 @@ func sessionAct(a action, x *probes.Session) (result, bool) {
 		return result{copy: strconv.Itoa(x.PID), what: "pid " + strconv.Itoa(x.PID)}, true
 	case actCopyQuery:
 		return result{query: x}, true
+	case actCancel, actTerminate:
+		return result{end: &endWish{verb: verbOf(a), x: x}}, true
 	}
 	return result{}, false
 }

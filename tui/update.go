@@ -31,6 +31,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.answered(msg)
 	case queryMsg:
 		return m, m.gotQuery(msg)
+	case endedMsg:
+		return m, m.ended(msg)
 	case copiedMsg:
 		return m, m.copied(msg)
 	case hushMsg:
@@ -173,6 +175,9 @@ func (m *model) goTo(i int) tea.Cmd {
 		return nil
 	}
 	m.cur = i
+	if e, ok := m.screen().(interface{ enter() }); ok {
+		e.enter()
+	}
 	m.load(m.screen())
 	return m.askSoon()
 }
@@ -185,6 +190,8 @@ func (m *model) apply(r result) tea.Cmd {
 		return tea.Batch(m.askSoon(), m.fetch())
 	case r.open != nil:
 		m.over = r.open
+	case r.end != nil:
+		return m.openEnd(r.end)
 	case r.query != nil:
 		return m.link.query(r.query.PID, r.query.BackendStart, true)
 	case r.copy != "":

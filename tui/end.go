@@ -1,0 +1,175 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
+)
+
+// Ender is a Source that can end sessions. A source without it, like a
+// recording, has no keys for that.
+type Ender interface {
+	// Cancel aborts the target's statement and Terminate ends it, each only when
+	// the target is still what it was. The error is about the connection. They run
+	// beside a Tick.
+	Cancel(ctx context.Context, t probes.Target) (probes.Result, error)
+	Terminate(ctx context.Context, t probes.Target) (probes.Result, error)
+}
+
+// endWish asks to end a session: the node of a forest, or a session outside of it.
+type endWish struct {
+	verb waits.Verb
+	node *waits.Node
+	x    *probes.Session
+}
+
+func verbOf(a action) waits.Verb {
+	if a == actCancel {
+		return waits.Cancel
+	}
+	return waits.Terminate
+}
+
+// endTarget is a session that the dialog offers to end, as it was when it opened.
+type endTarget struct {
+	label  string // selected, root, best
+	node   *waits.Node
+	role   string
+	end    waits.End
+	advice waits.Advice
+	victim int // a pid that it blocks directly, 0 none
+	gone   bool
+}
+
+// newTarget judges one session in a forest.
+func newTarget(f *frame, label string, n *waits.Node) endTarget {
+	forest := f.forest()
+	t := endTarget{label: label, node: n, role: n.Role, end: forest.WhatIf(n.Key), advice: forest.Advise(n), victim: victimOf(forest, n)}
+	if t.role == "" && n.Session != nil {
+		t.role = f.role(n.Session)
+	}
+	return t
+}
+
+// victimOf is a process that waits directly for n, 0 when nobody does.
+func victimOf(f *waits.Forest, n *waits.Node) int {
+	for _, x := range f.All() {
+		if x.Edge != nil && x.Edge.Blocker == n.Key {
+			return x.Edge.WaiterPID
+		}
+	}
+	for _, k := range n.Elsewhere {
+		for _, e := range f.Blockers(k) {
+			if e.Blocker == n.Key {
+				return e.WaiterPID
+			}
+		}
+	}
+	return 0
+}
+
+// effectOf is what a verb does by the advice.
+func effectOf(v waits.Verb, a waits.Advice) waits.Effect {
+	if v == waits.Cancel {
+		return a.Cancel
+	}
+	return a.Terminate
+}
+
+// useful says that a verb would be obeyed.
+func useful(e waits.Effect) bool { return e != waits.Nothing && e != waits.Impossible }
+
+// effect says in one line what a verb would do to a session and for those who
+// wait for it.
+func effect(v waits.Verb, a waits.Advice, e waits.End) string {
+	switch x := effectOf(v, a); x {
+	case waits.Nothing:
+		return "does nothing: " + a.Why
+	case waits.Impossible, waits.Harmful, waits.Restarts:
+		s := a.Why
+		if a.Instead != "" {
+			s += ": " + a.Instead
+		}
+		return s
+	case waits.FreesQueue:
+		if len(e.Frees) == 0 {
+			return "frees only its own slot: it waits itself, and nobody who could run waits for it alone"
+		}
+		return frees(e) + "; it waits itself and has the least to lose"
+	}
+	s := frees(e)
+	if v == waits.Cancel && !strings.HasPrefix(a.Why, "cancel aborts") {
+		return s + ": " + a.Why
+	}
+	if v == waits.Cancel {
+		return s + ": its statement and transaction are aborted, its connection stays"
+	}
+	return s + ": its transaction is rolled back and its connection ends"
+}
+
+// target is what the server is asked to check.
+func (t *endTarget) target(v waits.Verb, force bool) probes.Target {
+	out := probes.Target{PID: t.node.Key.PID, Victim: t.victim, Force: force}
+	if s := t.node.Session; s != nil {
+		out.BackendStart, out.XactStart = s.BackendStart, s.XactStart
+		if v == waits.Cancel {
+			out.QueryStart = s.QueryStart
+		}
+	}
+	return out
+}
+
+// who names the target for the audit: backend id, role, application, state.
+func (t *endTarget) who() string {
+	s := t.node.Session
+	if s == nil {
+		return nodeName(t.node)
+	}
+	parts := []string{t.role, s.App, s.State}
+	out := parts[:0]
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return sessionKey(s) + " (" + strings.Join(out, ", ") + ")"
+}
+
+// offers are the sessions a dialog has: the chosen one, the root of its tree,
+// and the one whose end is best, each once.
+func offers(f *frame, n *waits.Node) []endTarget {
+	out := []endTarget{newTarget(f, "selected", n)}
+	forest := f.forest()
+	if forest.Node(n.Key) != n {
+		return out
+	}
+	add := func(label string, x *waits.Node) {
+		for i := range out {
+			if x == nil || out[i].node.Key == x.Key {
+				return
+			}
+		}
+		out = append(out, newTarget(f, label, x))
+	}
+	root := rootOf(n)
+	add("root", root)
+	for _, t := range forest.Trees {
+		if t.Root == root {
+			add("best", forest.Node(t.Best.Key))
+		}
+	}
+	return out
+}
+
+// endedMsg is what became of a cancel or terminate.
+type endedMsg struct {
+	n   int
+	r   probes.Result
+	err error
+}
+
+// stamp prints the time of an audit line.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes/waits"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// endDialog asks before a session is ended, and then says what came of it.
+type endDialog struct {
+	verb    waits.Verb
+	targets []endTarget
+	at      int
+	f       *frame
+	sure    bool   // the first of two confirmations was given
+	best    string // what is best for the tree, "" unknown
+	outcome string // "" until something was sent
+	kind    theme.Role
+	again   bool // the outcome is not the last word yet
+}
+
+func newEndDialog(f *frame, w *endWish) *endDialog {
+	n := w.node
+	if n == nil {
+		if n = nodeOf(f.forest(), w.x); n == nil {
+			n = &waits.Node{Key: waits.Key{PID: w.x.PID}, Session: w.x, Role: f.role(w.x), Blocked: -1}
+		}
+	}
+	d := &endDialog{verb: w.verb, targets: offers(f, n), f: f}
+	for _, t := range f.forest().Trees {
+		if t.Root == rootOf(n) {
+			d.best = t.Best.Text
+		}
+	}
+	return d
+}
+
+func (d *endDialog) now() *endTarget { return &d.targets[d.at] }
+
+func (d *endDialog) title() string {
+	return strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + nodeName(d.now().node) + "?"
+}
+
+// load takes the next reading: who is freed may have changed, who is meant has
+// not.
+func (d *endDialog) load(f *frame) {
+	d.f = f
+	if d.outcome != "" {
+		return
+	}
+	for i := range d.targets {
+		t := &d.targets[i]
+		n := f.forest().Node(t.node.Key)
+		t.gone = n == nil || nodeKey(n) != nodeKey(t.node)
+		if t.gone {
+			t.end = waits.End{Key: t.node.Key}
+			continue
+		}
+		t.end = f.forest().WhatIf(t.node.Key)
+		if v := victimOf(f.forest(), n); v != 0 {
+			t.victim = v
+		}
+	}
+}
+
+func (d *endDialog) key(k string, _ action) (result, bool) {
+	if d.outcome != "" {
+		return result{}, true
+	}
+	effect := effectOf(d.verb, d.now().advice)
+	switch {
+	case k == "tab":
+		d.at, d.sure = (d.at+1)%len(d.targets), false
+	case k == "C":
+		d.verb, d.sure = waits.Cancel, false
+	case k == "K":
+		d.verb, d.sure = waits.Terminate, false
+	case k == "y" && !useful(effect):
+	case k == "y" && effect == waits.Harmful && !d.sure:
+		d.sure = true
+	case k == "Y" && d.sure, k == "y" && effect != waits.Harmful && useful(effect):
+		d.outcome, d.again = "sending", true
+		return result{do: sendEnd(d)}, false
+	case k == "esc", k == "q", k == "n":
+		return result{}, true
+	}
+	return result{}, false
+}
+
+func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
+	w = min(w, 76)
+	x := d.now()
+	e := effectOf(d.verb, x.advice)
+	role := theme.Normal
+	if !useful(e) || e == waits.Harmful {
+		role = theme.Crit
+	}
+	say := wrap(t, role, theme.Sign(role)+" ", string(d.verb)+" "+effectWords(d, x), w)
+	if d.outcome != "" {
+		say = wrap(t, d.kind, theme.Sign(d.kind)+" ", d.outcome, w)
+	}
+	last := append(say, d.more(t, w)...)
+	last = append(last, d.keyLine(t, w))
+	roomy := h > 12
+	if roomy {
+		last = append(append([]string{""}, last[:len(last)-1]...), "", last[len(last)-1])
+	}
+	first := d.list(t, w)
+	facts := d.facts(t, w)
+	room := h - len(first) - len(last)
+	switch {
+	case room < 0:
+		if len(first) > 1 {
+			first = first[d.at : d.at+1]
+		}
+		facts = nil
+	case len(facts) > room:
+		facts = facts[:max(0, room)]
+	}
+	out := append(append(first, facts...), last...)
+	return out[max(0, len(out)-h):]
+}
+
+// effectWords is what the verb would do, without the word for it.
+func effectWords(d *endDialog, x *endTarget) string {
+	if x.gone {
+		return "may have nothing to do any more: nobody waits for it in the last reading"
+	}
+	return effect(d.verb, x.advice, x.end)
+}
+
+// more is what else to consider: the other verb, the best action, a warning.
+func (d *endDialog) more(t *theme.Theme, w int) []string {
+	if d.outcome != "" {
+		return nil
+	}
+	x := d.now()
+	e := effectOf(d.verb, x.advice)
+	switch {
+	case e == waits.Nothing && d.verb == waits.Cancel && useful(x.advice.Terminate):
+		return wrap(t, theme.Strong, "  ", "K terminates instead: "+effect(waits.Terminate, x.advice, x.end), w)
+	case d.sure:
+		return wrap(t, theme.Crit, "! ", "sure? Y does it all the same", w)
+	case d.best != "" && x.label == "selected" && len(d.targets) > 1:
+		return wrap(t, theme.Dim, "  ", "best: "+d.best, w)
+	}
+	return nil
+}
+
+// list is the sessions on offer, the chosen one marked.
+func (d *endDialog) list(t *theme.Theme, w int) []string {
+	out := make([]string, len(d.targets))
+	for i, x := range d.targets {
+		mark, r := " ", theme.Dim
+		if i == d.at {
+			mark, r = t.Select, theme.Strong
+		}
+		label := x.label
+		if len(d.targets) == 1 {
+			label = ""
+		} else {
+			label = t.Fit(label, 9, false)
+		}
+		spans := []theme.Span{{Role: theme.Strong, Text: mark}, {Role: theme.Dim, Text: label}, {Role: r, Text: nodeName(x.node) + "  "}, {Role: r, Text: x.role}}
+		if s := x.node.Session; s != nil {
+			spans = append(spans, theme.Span{Role: r, Text: "  " + stateText(x.node)})
+		}
+		out[i] = t.Split(w, spans, []theme.Span{{Role: r, Text: "frees " + strconv.Itoa(len(x.end.Frees))}})
+	}
+	return out
+}
+
+// stateText is a node's state in a word or two.
+func stateText(n *waits.Node) string {
+	switch {
+	case n.Edge != nil && n.Edge.Kind == waits.Soft:
+		return "queued for " + wantText(n.Edge)
+	case n.Edge != nil:
+		return "waits for " + wantText(n.Edge)
+	case n.Session != nil:
+		return state(n.Session)
+	}
+	return ""
+}
+
+// facts say who it is, so that nobody ends the wrong one.
+func (d *endDialog) facts(t *theme.Theme, w int) []string {
+	x := d.now()
+	s := x.node.Session
+	if s == nil {
+		return nil
+	}
+	who := []string{}
+	for _, p := range []string{s.App, s.User, s.Database, s.Addr} {
+		if p != "" {
+			who = append(who, p)
+		}
+	}
+	long := ""
+	if a := d.f.age(s.XactStart); a >= 0 {
+		long = "transaction " + age(a)
+	}
+	if a := d.f.age(s.StateChange); a >= 0 && s.State != "" {
+		long = s.State + " for " + age(a) + ", " + long
+	}
+	out := []string{
+		t.Line(w, theme.Span{Text: " " + strings.Join(who, "  ")}),
+		t.Line(w, theme.Span{Text: " " + strings.TrimSuffix(long, ", ")}),
+	}
+	lines := wrapText(t.Clean(clean.SQL(s.Query, lineBytes)), w-1)
+	for _, l := range lines[:min(len(lines), 3)] {
+		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: " " + l}))
+	}
+	return out
+}
+
+func (d *endDialog) keyLine(t *theme.Theme, w int) string {
+	var s []theme.Span
+	add := func(k, what string) {
+		s = append(s, theme.Span{Role: theme.Key, Text: k}, theme.Span{Role: theme.Dim, Text: " " + what + "   "})
+	}
+	x := d.now()
+	e := effectOf(d.verb, x.advice)
+	switch {
+	case d.outcome != "":
+		add("any key", "closes")
+		return t.Line(w, s...)
+	case d.sure:
+		add("Y", string(d.verb)+" it")
+	case useful(e):
+		add("y", string(d.verb)+" "+nodeName(x.node))
+	}
+	if len(d.targets) > 1 {
+		add("tab", d.targets[(d.at+1)%len(d.targets)].label)
+	}
+	if d.verb == waits.Cancel {
+		add("K", "terminate")
+	} else {
+		add("C", "cancel")
+	}
+	add("esc", "no")
+	return t.Line(w, s...)
+}

@@ -1,0 +1,233 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+const (
+	endTimeout = 10 * time.Second       // for the signal to be sent
+	endFast    = 100 * time.Millisecond // between readings while the effect is watched
+	endPatient = 5 * time.Second        // until it did not help, on the server's clock
+)
+
+// ending is the session that was ended last and what is seen of it.
+type ending struct {
+	n        int
+	watching bool
+	dialog   *endDialog
+	verb     waits.Verb
+	target   endTarget
+	at       time.Time     // of the signal, the server's clock
+	last     time.Duration // after which the last of them was freed
+	freed    map[waits.Key]bool
+}
+
+// sendEnd sends what the dialog was about. Nothing waits for it: not even a
+// reading under way.
+func sendEnd(d *endDialog) command {
+	return func(m *model) tea.Cmd {
+		x := *d.now()
+		m.ending = ending{n: m.ending.n + 1, dialog: d, verb: d.verb, target: x, freed: map[waits.Key]bool{}}
+		who := x.who()
+		if m.frame != nil {
+			who += " by " + m.frame.snap.Server.User
+		}
+		return m.link.end(m.ending.n, d.verb, x.target(d.verb, d.sure), who)
+	}
+}
+
+// end asks the source to end a session. What was begun is finished, and on the
+// record, even when the program ends meanwhile.
+func (l *link) end(n int, v waits.Verb, t probes.Target, who string) tea.Cmd {
+	return func() tea.Msg {
+		src := l.take()
+		if src == nil {
+			return nil
+		}
+		defer l.busy.Done()
+		e, ok := src.(Ender)
+		if !ok {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(l.ctx), endTimeout)
+		defer cancel()
+		do := e.Terminate
+		if v == waits.Cancel {
+			do = e.Cancel
+		}
+		r, err := do(ctx, t)
+		at := r.At
+		if at.IsZero() {
+			at = time.Now()
+		}
+		said := string(r.Outcome)
+		if err != nil {
+			said = "not known: " + err.Error()
+		} else if r.Why != "" {
+			said += ": " + r.Why
+		}
+		l.record(fmt.Sprintf("%s %s %s: %s", stamp(at), v, who, said))
+		return endedMsg{n, r, err}
+	}
+}
+
+// record gives an audit line to who keeps them.
+func (l *link) record(line string) {
+	if l.audit != nil {
+		l.audit(line)
+	}
+}
+
+// canEnd says whether sessions can be ended here.
+func (l *link) canEnd() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.src.(Ender)
+	return ok
+}
+
+// openEnd opens the dialog.
+func (m *model) openEnd(w *endWish) tea.Cmd {
+	switch {
+	case m.opt.ReadOnly || !m.link.canEnd():
+		return nil
+	case m.frame == nil:
+		return nil
+	case m.at != 0:
+		return m.say("this is the past: esc goes back to the present first")
+	}
+	m.over = newEndDialog(m.frame, w)
+	return nil
+}
+
+// ended takes the answer to a cancel or terminate.
+func (m *model) ended(msg endedMsg) tea.Cmd {
+	e := &m.ending
+	if msg.n != e.n {
+		return nil
+	}
+	switch {
+	case msg.err != nil:
+		return m.outcome(theme.Crit, "not known whether it was sent: "+msg.err.Error(), false)
+	case msg.r.Outcome != probes.Sent:
+		why := "nothing was sent: " + msg.r.Why
+		if msg.r.Grant != "" {
+			why += "; it needs " + msg.r.Grant
+		}
+		return m.outcome(theme.Warn, why, false)
+	}
+	e.watching, e.at = true, msg.r.At
+	return tea.Batch(m.outcome(theme.Normal, "sent: watching what it does", true), m.ask())
+}
+
+// outcome says how it went, in the dialog or, when that was closed, in the footer.
+func (m *model) outcome(r theme.Role, text string, again bool) tea.Cmd {
+	d := m.ending.dialog
+	d.outcome, d.kind, d.again = text, r, again
+	if m.over == overlay(d) || again {
+		return nil
+	}
+	return m.say(text)
+}
+
+// watch looks in a new reading for what the end of the session has done.
+func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
+	e := &m.ending
+	at := s.At
+	if s.Locks != nil {
+		at = s.Locks.At
+		if s.Locks.Late != "" {
+			at = e.at
+		}
+	}
+	if !e.watching || !at.After(e.at) {
+		return nil
+	}
+	after := at.Sub(e.at)
+	f := buildForest(m.opt.Budget, s)
+	for _, k := range e.target.end.Frees {
+		if !e.freed[k] && ran(f, k, after) {
+			e.freed[k], e.last = true, after
+		}
+	}
+	all := len(e.target.end.Frees)
+	over, why := e.over(f, s)
+	if (len(e.freed) < all || !over) && after < endPatient {
+		return nil
+	}
+	e.watching = false
+	role, text := e.verdict(f, over, why, after)
+	m.link.record(fmt.Sprintf("%s %s %s: %s", stamp(s.At), e.verb, e.target.who(), text))
+	return m.outcome(role, text, false)
+}
+
+// ran says that a session is no longer in the wait it was in before: it waits for
+// nothing, or began to wait since.
+func ran(f *waits.Forest, k waits.Key, after time.Duration) bool {
+	n := f.Node(k)
+	if n == nil || n.Edge == nil {
+		return true
+	}
+	return n.Edge.Wait >= 0 && n.Edge.Wait < after
+}
+
+// over says whether the target has obeyed, and if not what it does.
+func (e *ending) over(f *waits.Forest, s *probes.Snapshot) (bool, string) {
+	old := e.target.node.Session
+	var now *probes.Session
+	if n := f.Node(e.target.node.Key); n != nil {
+		now = n.Session
+	}
+	for i := range s.Sessions {
+		if s.Sessions[i].PID == old.PID {
+			now = &s.Sessions[i]
+		}
+	}
+	switch {
+	case now == nil, !now.BackendStart.Equal(old.BackendStart):
+		return true, ""
+	case e.verb == waits.Cancel && (!now.QueryStart.Equal(old.QueryStart) || now.State != "active"):
+		return true, ""
+	}
+	why := now.State
+	if w := waitEvent(now); w != "" {
+		why += ", " + w
+	}
+	return false, why
+}
+
+// verdict says who was freed, or why it did not help.
+func (e *ending) verdict(f *waits.Forest, over bool, why string, after time.Duration) (theme.Role, string) {
+	who, did := nodeName(e.target.node), "terminated"
+	if e.verb == waits.Cancel {
+		did = "canceled"
+	}
+	all, n := len(e.target.end.Frees), len(e.freed)
+	switch {
+	case !over:
+		return theme.Crit, fmt.Sprintf("it did not help: %s is still there after %.1f s (%s)", who, after.Seconds(), why)
+	case all == 0:
+		return theme.OK, fmt.Sprintf("%s %s after %.1f s; nobody waited for it alone", did, who, after.Seconds())
+	case n == all:
+		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %.1f s", did, who, n, all, e.last.Seconds())
+	}
+	return theme.Warn, fmt.Sprintf("%s %s: freed %d of %d after %.1f s; %s", did, who, n, all, e.last.Seconds(), e.rest(f))
+}
+
+// rest says for whom those wait that were promised to run and do not.
+func (e *ending) rest(f *waits.Forest) string {
+	for _, k := range e.target.end.Frees {
+		if n := f.Node(k); !e.freed[k] && n != nil && n.Edge != nil {
+			return fmt.Sprintf("%s still waits, now for %s", k, n.Edge.Blocker)
+		}
+	}
+	return "the others still wait"
+}

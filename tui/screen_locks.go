@@ -1,0 +1,262 @@
+package tui
+
+import (
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+	"github.com/pgsonde/pgsonde/tui/tree"
+)
+
+// locksScreen is who waits for whom: the causes first, what they cost, and what
+// ends the wait.
+type locksScreen struct {
+	g     theme.Glyphs
+	tree  *tree.Model
+	f     *frame
+	w, h  int
+	rows  map[string]lockRow // by the row's key
+	order []string           // root rows in the order shown
+	first string             // the first row of the last reading: a cursor on it is not used yet
+	notes int                // lines above the forest; they only grow while it is in use
+
+	follow string // the row that the cursor goes after, "" none
+	path   string // only this row's way to its root is shown, "" all
+}
+
+// lockRow is what a row is about.
+type lockRow struct {
+	tree  *waits.Tree
+	node  *waits.Node
+	group *lockGroup
+}
+
+func newLocks(g theme.Glyphs) *locksScreen {
+	return &locksScreen{g: g, tree: tree.New(g, []table.Column{
+		{ID: "pid", Title: "pid", Min: 9, Max: 24},
+		{ID: "role", Title: "role", Min: 6, Max: 13, Prio: 5},
+		{ID: "state", Title: "state", Min: 7, Max: 8, Prio: 6},
+		{ID: "want", Title: "holds, waits for", Min: 10, Max: 38, Prio: 1},
+		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8},
+		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 7},
+	})}
+}
+
+func (s *locksScreen) name() string       { return "Locks" }
+func (s *locksScreen) list() *table.Model { return s.tree.Model }
+func (s *locksScreen) Fold()              { s.tree.Fold() }
+func (s *locksScreen) Unfold()            { s.tree.Unfold() }
+func (s *locksScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
+
+func (s *locksScreen) keys() []action {
+	return []action{actCancel, actTerminate, actEnter, actFilter, actPath, actFollow}
+}
+
+// want: the sampler reads the locks by itself; only suspects, when that is late,
+// need the sessions.
+func (s *locksScreen) want(w *probes.Want) {
+	if s.f != nil && s.f.forest().Late != "" {
+		w.Sessions, w.QueryBytes = true, max(w.QueryBytes, lineBytes)
+	}
+}
+
+// enter starts with the worst tree on top again.
+func (s *locksScreen) enter() {
+	s.order, s.notes = nil, 0
+	s.tree.Top()
+}
+
+// inUse says that the cursor was moved away from the top, so that rows should
+// stay where they are.
+func (s *locksScreen) inUse() bool {
+	r, ok := s.tree.Selected()
+	return ok && r.Key != s.first || s.follow != "" || s.path != ""
+}
+
+func (s *locksScreen) load(f *frame) {
+	s.f = f
+	used := s.inUse()
+	s.sticking()
+	b := &lockRows{g: s.g, f: f, forest: f.forest(), caps: capsOf(f.use), rows: map[string]lockRow{}}
+	if r, ok := s.tree.Selected(); ok {
+		b.selected = r.Key
+		b.kept = s.rows[r.Key]
+	}
+	b.trees(s.sorted(b.forest, used))
+	nodes := b.nodes
+	if s.path != "" {
+		if nodes = onlyPath(nodes, s.path); nodes == nil {
+			s.path, nodes = "", b.nodes
+		}
+	}
+	if b.rows[b.selected] == (lockRow{}) && b.kept.node != nil {
+		b.rows[b.selected] = b.kept // it ended: keys still say what it was
+	}
+	s.rows = b.rows
+	s.tree.SetNodes(nodes)
+	s.first = ""
+	if len(nodes) > 0 {
+		s.first = nodes[0].Row.Key
+	}
+	switch {
+	case s.follow != "":
+		s.tree.Reveal(s.follow)
+	case !used:
+		s.tree.Top()
+	}
+	n := len(s.above())
+	if used {
+		n = max(n, s.notes)
+	}
+	s.notes = n
+	s.arrange()
+}
+
+// sticking ends following when the cursor was moved away by hand.
+func (s *locksScreen) sticking() {
+	r, ok := s.tree.Selected()
+	if _, shown := s.rows[s.follow]; s.follow != "" && ok && shown && r.Key != s.follow {
+		s.follow = ""
+	}
+}
+
+// sorted are the trees, the worst first. While the screen is in use those that
+// were there keep their place, and new ones come last.
+func (s *locksScreen) sorted(f *waits.Forest, used bool) []*waits.Tree {
+	var all []*waits.Tree
+	for i := range f.Cycles {
+		if t := f.Cycles[i].Tree; t != nil {
+			all = append(all, t)
+		}
+	}
+	all = append(all, f.Trees...)
+	rank := map[string]int{}
+	for i, k := range s.order {
+		rank[k] = i + 1
+	}
+	known := 0
+	for _, t := range all {
+		if rank[nodeKey(t.Root)] > 0 {
+			known++
+		}
+	}
+	if used && 2*known >= len(s.order) {
+		stable(all, rank)
+	} else {
+		calmOrder(all, rank)
+	}
+	s.order = s.order[:0]
+	for _, t := range all {
+		s.order = append(s.order, nodeKey(t.Root))
+	}
+	return all
+}
+
+func (s *locksScreen) arrange() {
+	w, pane := beside(s.w, s.tree.Wide())
+	below := 0
+	if pane == 0 {
+		below = s.strip()
+	}
+	s.tree.SetSize(w, max(2, s.h-s.notes-below))
+}
+
+// strip is how many lines below the table tell about the selected row.
+func (s *locksScreen) strip() int {
+	switch {
+	case s.h < 14:
+		return 0
+	case s.h < 18:
+		return 1
+	}
+	return 3
+}
+
+func (s *locksScreen) selected() (lockRow, bool) {
+	r, ok := s.tree.Selected()
+	if !ok {
+		return lockRow{}, false
+	}
+	x, ok := s.rows[r.Key]
+	return x, ok
+}
+
+func (s *locksScreen) act(a action) (result, bool) {
+	if a == actRefresh {
+		s.enter()
+		return result{}, false // the model reads
+	}
+	r, ok := s.tree.Selected()
+	if !ok {
+		return result{}, false
+	}
+	x := s.rows[r.Key]
+	switch a {
+	case actFollow:
+		return s.toggleFollow(r.Key, x), true
+	case actPath:
+		s.togglePath(r.Key, x)
+		return result{}, true
+	case actBack:
+		if s.path == "" {
+			return result{}, false
+		}
+		s.togglePath(s.path, x)
+		return result{}, true
+	case actCancel, actTerminate:
+		return s.end(a, x), true
+	case actEnter:
+		if x.node == nil || x.node.Session == nil {
+			return result{}, s.tree.Toggle()
+		}
+	case actCopy:
+		if x.node != nil && x.node.Key.Prepared() {
+			return result{copy: x.node.GID, what: "gid " + x.node.GID}, true
+		}
+	}
+	if x.node == nil {
+		return result{}, false
+	}
+	return sessionAct(a, x.node.Session)
+}
+
+// end asks about the session of a row; on the lines about a tree, about the one
+// whose end is best.
+func (s *locksScreen) end(a action, x lockRow) result {
+	switch {
+	case x.node != nil:
+		return result{end: &endWish{verb: verbOf(a), node: x.node}}
+	case x.tree != nil:
+		n := s.f.forest().Node(x.tree.Best.Key)
+		if n == nil {
+			n = x.tree.Root
+		}
+		return result{end: &endWish{verb: verbOf(a), node: n}}
+	case x.group != nil:
+		return result{say: "a queue: choose the session that it waits for, or one in it"}
+	}
+	return result{}
+}
+
+func (s *locksScreen) toggleFollow(key string, x lockRow) result {
+	if s.follow != "" || x.node == nil {
+		s.follow = ""
+		return result{say: "the cursor follows no session"}
+	}
+	s.follow = key
+	return result{say: "the cursor follows " + nodeName(x.node)}
+}
+
+func (s *locksScreen) togglePath(key string, x lockRow) {
+	switch {
+	case s.path != "":
+		s.path = ""
+	case x.node != nil:
+		s.path = key
+	case x.tree != nil:
+		s.path = nodeKey(x.tree.Root)
+		key = s.path
+	}
+	s.load(s.f)
+	s.tree.Reveal(key)
+}

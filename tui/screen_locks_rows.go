@@ -1,0 +1,398 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes/waits"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+	"github.com/pgsonde/pgsonde/tui/tree"
+)
+
+// foldFrom: more sessions than this that wait side by side for the same thing
+// are folded into one row until they are asked for.
+const foldFrom = 5
+
+// calmer is how much more harm a tree must do than the one above it to take its
+// place.
+const calmer = 1.5
+
+func harm(t *waits.Tree) float64 { return float64(t.Victims) * max(0.001, t.Longest.Seconds()) }
+
+// stable keeps known trees where they are; new ones come after them.
+func stable(all []*waits.Tree, rank map[string]int) {
+	at := func(t *waits.Tree) int {
+		if r := rank[nodeKey(t.Root)]; r > 0 {
+			return r
+		}
+		return len(rank) + 1
+	}
+	slices.SortStableFunc(all, func(a, b *waits.Tree) int { return cmp.Compare(at(a), at(b)) })
+}
+
+// calmOrder sorts the worst first, but lets neighbours change places only when
+// one does clearly more harm.
+func calmOrder(all []*waits.Tree, rank map[string]int) {
+	slices.SortStableFunc(all, func(a, b *waits.Tree) int { return -cmp.Compare(harm(a), harm(b)) })
+	for i := 1; i < len(all); i++ {
+		a, b := rank[nodeKey(all[i-1].Root)], rank[nodeKey(all[i].Root)]
+		if a > 0 && b > 0 && b < a && harm(all[i-1]) < calmer*harm(all[i]) {
+			all[i-1], all[i] = all[i], all[i-1]
+		}
+	}
+}
+
+// lockGroup is sessions that wait side by side for the same thing.
+type lockGroup struct {
+	nodes  []*waits.Node
+	queue  bool // of a row: behind its head
+	object string
+}
+
+// lockRows makes the rows of one reading.
+type lockRows struct {
+	g        theme.Glyphs
+	f        *frame
+	forest   *waits.Forest
+	caps     map[string]int
+	selected string
+	kept     lockRow
+
+	nodes []tree.Node
+	rows  map[string]lockRow
+}
+
+func (b *lockRows) trees(all []*waits.Tree) {
+	if b.forest.Late != "" {
+		b.suspects()
+	}
+	for _, t := range all {
+		b.tree(t)
+	}
+	if n := len(b.forest.Alone); n > 0 {
+		b.line("alone", "alone", lockRow{}, theme.Span{Role: theme.Dim, Text: plural(n, "session") + " that nothing seems to block: just granted, or it changed while it was read"})
+		for _, x := range b.forest.Alone {
+			b.nodes = append(b.nodes, b.branch(nil, x))
+		}
+	}
+	for i := range b.forest.SafeSnapshots {
+		b.safe(&b.forest.SafeSnapshots[i])
+	}
+}
+
+// line adds a row across all columns.
+func (b *lockRows) line(key, find string, x lockRow, spans ...theme.Span) {
+	b.rows[key] = x
+	b.nodes = append(b.nodes, tree.Node{Row: table.Row{Key: key, Line: spans, Find: find}})
+}
+
+// tree adds a tree: what it costs, what ends it, and the root with all below it.
+func (b *lockRows) tree(t *waits.Tree) {
+	key := nodeKey(t.Root)
+	root := b.branch(t, t.Root)
+	find := root.Row.Find
+	cycle := b.cycleOf(t)
+	b.line("tree "+key, find, lockRow{tree: t}, b.head(t, cycle)...)
+	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
+	text := t.Best.Text
+	if cycle != nil {
+		text = "the server ends one of them at deadlock_timeout; or: " + text
+	}
+	if text != "" {
+		b.line("best "+key, find, lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
+	}
+	b.nodes = append(b.nodes, root)
+}
+
+func (b *lockRows) cycleOf(t *waits.Tree) *waits.Cycle {
+	for i := range b.forest.Cycles {
+		if c := &b.forest.Cycles[i]; c.Tree == t {
+			return c
+		}
+	}
+	return nil
+}
+
+// treeSign: a person notices, or a role has no slot left.
+func treeSign(t *waits.Tree, caps map[string]int) theme.Role {
+	if t.Longest >= waits.LongWait {
+		return theme.Crit
+	}
+	for r, n := range t.ByRole {
+		if caps[r] > 0 && n >= caps[r] {
+			return theme.Crit
+		}
+	}
+	return theme.Warn
+}
+
+// head is what a tree costs: victims, the longest wait, the slots by role.
+func (b *lockRows) head(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
+	who := " behind " + nodeName(t.Root)
+	if cycle != nil {
+		who = " in a circle: " + keysText(cycle.Members, 4)
+	}
+	out := []theme.Span{
+		{Role: theme.Strong, Text: strconv.Itoa(max(1, t.Victims)) + " wait" + who},
+		{Role: theme.Normal, Text: ", longest " + waitAge(t.Longest)},
+		{Role: theme.Dim, Text: ", pins "},
+	}
+	for i, r := range rolesByCount(t) {
+		n, limit := t.ByRole[r], b.caps[r]
+		role, text := theme.Normal, r+" "+strconv.Itoa(n)
+		if limit > 0 {
+			text += "/" + strconv.Itoa(limit)
+		}
+		if limit > 0 && n >= limit {
+			role, text = theme.Crit, text+" full"
+		}
+		if i > 0 {
+			out = append(out, theme.Span{Role: theme.Dim, Text: ", "})
+		}
+		out = append(out, theme.Span{Role: role, Text: text})
+	}
+	if len(t.ByRole) == 0 {
+		out = append(out, theme.Span{Role: theme.Dim, Text: "no slot"})
+	}
+	return out
+}
+
+// branch is a node with all below it.
+func (b *lockRows) branch(t *waits.Tree, n *waits.Node) tree.Node {
+	key := nodeKey(n)
+	if _, twice := b.rows[key]; twice {
+		key += " again"
+	}
+	b.rows[key] = lockRow{tree: t, node: n}
+	out := tree.Node{Row: table.Row{Key: key, Cells: b.cells(n)}, Soft: n.Edge != nil && n.Edge.Kind == waits.Soft}
+	switch {
+	case n.Edge == nil && len(n.Children) > 0:
+		out.Row.Sign = theme.Holder
+	case t != nil && t.Best.Key == n.Key && n.Edge != nil:
+		out.Row.Sign = theme.Warn // what to cancel
+	}
+	find := searchText(n)
+	single, groups := split(n.Children)
+	for _, c := range single {
+		kid := b.branch(t, c)
+		find += " " + kid.Row.Find
+		out.Kids = append(out.Kids, kid)
+	}
+	for i := range groups {
+		kid := b.group(t, n, &groups[i])
+		find += " " + kid.Row.Find
+		out.Kids = append(out.Kids, kid)
+	}
+	out.Row.Find = find
+	return out
+}
+
+// split parts the children that have a row of their own from those that wait
+// side by side for the same thing.
+func split(children []*waits.Node) (single []*waits.Node, groups []lockGroup) {
+	type same struct {
+		queue  *waits.Queue
+		kind   waits.Kind
+		object string
+	}
+	all := map[same][]*waits.Node{}
+	var order []same
+	for _, c := range children {
+		k := same{kind: c.Edge.Kind, object: c.Edge.Object}
+		if c.Queue != nil && c.Edge.LockType == "tuple" {
+			k = same{queue: c.Queue, kind: waits.Soft}
+		}
+		if len(c.Children) > 0 || k.object == "" && k.queue == nil {
+			single = append(single, c)
+			continue
+		}
+		if all[k] == nil {
+			order = append(order, k)
+		}
+		all[k] = append(all[k], c)
+	}
+	for _, k := range order {
+		ns := all[k]
+		if len(ns) <= foldFrom && (k.queue == nil || len(ns) < 2) {
+			single = append(single, ns...)
+			continue
+		}
+		g := lockGroup{nodes: ns, queue: k.queue != nil, object: ns[0].Edge.Object}
+		groups = append(groups, g)
+	}
+	slices.SortStableFunc(single, func(a, b *waits.Node) int { return -cmp.Compare(a.Edge.Wait, b.Edge.Wait) })
+	return single, groups
+}
+
+// group is one row for sessions that wait side by side, folded when they are
+// many and the cursor is on none of them.
+func (b *lockRows) group(t *waits.Tree, n *waits.Node, g *lockGroup) tree.Node {
+	key := "group " + nodeKey(n) + " " + string(g.nodes[0].Edge.Kind) + g.object
+	b.rows[key] = lockRow{tree: t, group: g}
+	soft := g.queue || g.nodes[0].Edge.Kind == waits.Soft
+	out := tree.Node{Soft: soft, Folded: len(g.nodes) > foldFrom}
+	find := g.object
+	for _, c := range g.nodes {
+		kid := b.branch(t, c)
+		find += " " + kid.Row.Find
+		if kid.Row.Key == b.selected {
+			out.Folded = false
+		}
+		out.Kids = append(out.Kids, kid)
+	}
+	role, word := theme.Normal, " wait"
+	if soft {
+		word = " queued behind"
+	}
+	out.Row = table.Row{Key: key, Find: find, Line: []theme.Span{
+		{Role: role, Text: strconv.Itoa(len(g.nodes)) + word},
+		{Role: theme.Dim, Text: " for "},
+		{Text: plain(g.object)},
+		{Role: theme.Dim, Text: ", longest "},
+		{Text: waitAge(g.longest())},
+		{Role: theme.Dim, Text: "  " + g.byRole()},
+	}}
+	return out
+}
+
+// longest is the longest wait in the group, -1 when none is known.
+func (g *lockGroup) longest() time.Duration {
+	most := time.Duration(-1)
+	for _, n := range g.nodes {
+		most = max(most, n.Edge.Wait)
+	}
+	return most
+}
+
+func (g *lockGroup) byRole() string {
+	n := map[string]int{}
+	var names []string
+	for _, x := range g.nodes {
+		if n[x.Role] == 0 {
+			names = append(names, x.Role)
+		}
+		n[x.Role]++
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(n[b]-n[a], strings.Compare(a, b)) })
+	for i, r := range names {
+		names[i] = strings.TrimSpace(r + " " + strconv.Itoa(n[r]))
+	}
+	return strings.Join(names, ", ")
+}
+
+// searchText is what a filter finds in a row: pid, role, relation.
+func searchText(n *waits.Node) string {
+	s := nodeName(n) + " " + n.Role
+	if n.Edge != nil {
+		s += " " + n.Edge.Object
+	}
+	return s
+}
+
+// cells of a session: what it holds or waits for, and how long.
+func (b *lockRows) cells(n *waits.Node) []table.Cell {
+	st, want := table.Cell{Text: "prepared"}, table.Cell{}
+	since := -1.0
+	query := table.Cell{Role: theme.Dim}
+	if x := n.Session; x != nil {
+		st, since = stateCell(x), b.f.age(x.XactStart)
+		query = statementCell(x)
+	}
+	if p := n.Prepared; p != nil {
+		since, query.Text = b.f.age(p.Prepared), "owner "+p.Owner+", database "+p.Database
+	}
+	switch e := n.Edge; {
+	case e == nil:
+		want.Text = holdText(n)
+		want.Role = theme.Strong
+	default:
+		want.Text = wantText(e)
+		st = table.Cell{Text: "waits"}
+		if e.Kind == waits.Soft {
+			st.Text = "queued"
+		}
+		if n.Doubt != "" {
+			st.Text += "?"
+		}
+		since = seconds(e.Wait)
+		query.Role = theme.Normal
+	}
+	forCell := ageCell(since)
+	if since < 0 && n.Edge != nil {
+		forCell = table.Cell{Text: "?", Role: theme.Dim}
+	}
+	name := table.Cell{Text: nodeName(n)}
+	if n.Key.Prepared() {
+		name.Text = "prepared"
+		query.Text = strconv.Quote(n.GID) + " " + query.Text
+	}
+	return []table.Cell{name, {Text: n.Role}, st, want, forCell, query}
+}
+
+func (b *lockRows) safe(s *waits.SafeSnapshot) {
+	name := nodeName(s.Waiter)
+	b.line("safe "+name, name, lockRow{node: s.Waiter}, theme.Span{Role: theme.Strong, Text: name + " waits for a safe snapshot"},
+		theme.Span{Role: theme.Dim, Text: " until these read-write transactions end"})
+	for _, x := range s.Blockers {
+		b.nodes = append(b.nodes, b.branch(nil, x))
+	}
+}
+
+// suspects are the sessions that activity alone points at.
+func (b *lockRows) suspects() {
+	all := waits.Suspects(b.f.snap)
+	if len(all) == 0 {
+		return
+	}
+	b.line("suspects", "", lockRow{}, theme.Span{Role: theme.Warn, Text: "suspects"},
+		theme.Span{Role: theme.Dim, Text: ": in a transaction now and waiting for no lock, the oldest first"})
+	for i := range all[:min(len(all), 8)] {
+		x := &all[i]
+		if b.forest.Node(waits.Key{PID: x.PID}) != nil {
+			continue
+		}
+		n := &waits.Node{Key: waits.Key{PID: x.PID}, Session: x, Role: b.f.role(x), Blocked: -1}
+		b.nodes = append(b.nodes, b.branch(nil, n))
+	}
+}
+
+// onlyPath leaves of a forest the lines about one tree and the way from its root
+// to a row; nil when the row is not there.
+func onlyPath(nodes []tree.Node, key string) []tree.Node {
+	for i := range nodes {
+		kept, ok := pathIn(nodes[i], key)
+		if !ok {
+			continue
+		}
+		from := i
+		for from > 0 && nodes[from-1].Row.Line != nil && strings.HasSuffix(nodes[from-1].Row.Key, nodes[i].Row.Key) {
+			from--
+		}
+		return append(slices.Clone(nodes[from:i]), kept)
+	}
+	return nil
+}
+
+func pathIn(n tree.Node, key string) (tree.Node, bool) {
+	if n.Row.Key == key {
+		hidden := len(n.Kids)
+		n.Kids = nil
+		if hidden > 0 && n.Row.Line == nil {
+			n.Row.Cells = slices.Clone(n.Row.Cells)
+			n.Row.Cells[0].Text += " +" + strconv.Itoa(hidden)
+		}
+		return n, true
+	}
+	for _, k := range n.Kids {
+		if kept, ok := pathIn(k, key); ok {
+			n.Kids, n.Folded = []tree.Node{kept}, false
+			return n, true
+		}
+	}
+	return n, false
+}
+
