@@ -11,7 +11,10 @@ import (
 // Judge says what is going on in a pooler. It is pure, and silent about what it
 // was not given: without a snapshot it does not guess at the server.
 func Judge(in Input) *View {
-	j := &judge{in: in, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot)}
+	j := &judge{
+		in: in, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot), joined: map[int]joinedServer{},
+		mode: map[instancePool]string{}, waiters: map[instancePool]map[string]int{},
+	}
 	if j.v.Name == "" {
 		j.v.Name = "pgbouncer"
 	}
@@ -33,6 +36,15 @@ type judge struct {
 	v      *View
 	server *backends
 	joined map[int]joinedServer // by pid: server connections with a backend of the snapshot or not
+
+	mode    map[instancePool]string
+	waiters map[instancePool]map[string]int // waiting clients by role
+}
+
+// instancePool names a pool of an instance.
+type instancePool struct {
+	instance int
+	poolKey
 }
 
 // joinedServer is a server connection of one of the pools.
@@ -67,6 +79,9 @@ func (j *judge) instance(i int) {
 	}
 	j.v.Instances = append(j.v.Instances, iv)
 
+	for _, p := range r.Pools {
+		j.mode[instancePool{i, poolKey{p.Database, p.User}}] = p.Mode
+	}
 	x := j.join(i, r)
 	for k := range r.Pools {
 		j.v.Pools = append(j.v.Pools, j.pool(i, r, &r.Pools[k], x))
@@ -108,9 +123,6 @@ func (j *judge) join(i int, r *Reading) *join {
 		}
 		x.clients[poolKey{c.Database, c.User}] = n
 	}
-	if j.joined == nil {
-		j.joined = map[int]joinedServer{}
-	}
 	for k := range r.Servers {
 		s := &r.Servers[k]
 		database, user := serverNames(r, s.Database, s.User)
@@ -124,7 +136,7 @@ func (j *judge) join(i int, r *Reading) *join {
 		x.pools[key] = append(x.pools[key], b)
 		x.byPtr[s.Ptr] = b
 		if old, twice := j.joined[s.RemotePID]; s.RemotePID > 0 && (!twice || old.backend.Session == nil) {
-			j.joined[s.RemotePID] = joinedServer{i, s, b, modeOf(r, s)}
+			j.joined[s.RemotePID] = joinedServer{i, s, b, j.mode[instancePool{i, key}]}
 		}
 	}
 	return x
@@ -157,15 +169,6 @@ func (r *Reading) user(name string) *User {
 		return nil
 	}
 	return &r.Users[i]
-}
-
-func modeOf(r *Reading, s *Socket) string {
-	for _, p := range r.Pools {
-		if p.Database == s.Database && p.User == s.User {
-			return p.Mode
-		}
-	}
-	return ""
 }
 
 // roleOfBackend is the role of the client that has the server now, else of the
@@ -220,6 +223,13 @@ func (j *judge) client(i int, c *Socket, x *join) ClientView {
 		v.WaitS = c.WaitS
 	}
 	v.App, v.Role = appOf(c, v.Server), j.roleOfClient(c, v.Server)
+	if v.Waiting {
+		at := instancePool{i, poolKey{c.Database, c.User}}
+		if j.waiters[at] == nil {
+			j.waiters[at] = map[string]int{}
+		}
+		j.waiters[at][v.Role]++
+	}
 	v.AppKnown = c.App != nil || v.Server != nil && v.Server.Session != nil
 	return v
 }

@@ -159,12 +159,7 @@ func (j *judge) modes(role string) []string {
 		if c.Role != role {
 			continue
 		}
-		for k := range j.v.Pools {
-			p := &j.v.Pools[k]
-			if p.Instance == c.Instance && p.Database == c.Socket.Database && p.User == c.Socket.User {
-				add(p.Mode)
-			}
-		}
+		add(j.mode[instancePool{c.Instance, poolKey{c.Socket.Database, c.Socket.User}}])
 	}
 	if len(out) == 0 {
 		add(j.in.Spec.Mode)
