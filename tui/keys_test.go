@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -44,5 +46,16 @@ func TestFooterKeysExist(t *testing.T) {
 				t.Errorf("%s: action %d has no key or no word", s.name(), a)
 			}
 		}
+	}
+}
+
+// TestREADMEHasTheKeys keeps the README's table of keys equal to the declared ones.
+func TestREADMEHasTheKeys(t *testing.T) {
+	b, err := os.ReadFile("../README.md")
+	if err != nil || !strings.Contains(string(b), "| key | does |") {
+		t.Skip("the README has no table of keys")
+	}
+	if !strings.Contains(string(b), KeyTable()) {
+		t.Errorf("the README's keys are stale; its table should be\n%s", KeyTable())
 	}
 }
