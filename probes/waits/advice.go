@@ -68,7 +68,7 @@ func (f *Forest) Advise(n *Node) Advice {
 	if a, ok := system(s); ok {
 		return a
 	}
-	if s.Kind == probes.KindMasked || s.Kind == probes.KindMaskedSystem {
+	if masked(s) {
 		return Advice{Frees, Frees, "its state is hidden from this login", "grant pg_read_all_stats"}
 	}
 	if n.Edge != nil {
@@ -140,65 +140,71 @@ func (f *Forest) rollback(n *Node) string {
 // best is the action that frees most at least cost: a queued strong request is
 // better cancelled than what it waits for ended, for it has done no work yet.
 func (f *Forest) best(t *Tree) Action {
-	root := t.Ends[0]
-	if ddl := f.queuedDDL(t); ddl != nil {
-		n := f.Node(ddl.Key)
+	n, a := t.Root, f.Advise(t.Root)
+	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
 		return Action{Cancel, ddl.Key, len(ddl.Frees), fmt.Sprintf("cancel %d, the queued %s: frees %s and loses no committed work",
-			ddl.Key.PID, what(n), count(len(ddl.Frees)))}
+			ddl.Key.PID, what(f.Node(ddl.Key)), count(len(ddl.Frees)))}
 	}
-	n := t.Root
-	a := f.Advise(n)
-	act := Action{Key: n.Key, Frees: len(root.Frees)}
+	act := Action{Key: n.Key, Frees: len(t.Ends[0].Frees)}
 	switch {
 	case n.Key.Prepared():
 		act.Verb, act.Text = Rollback, a.Instead
-	case a.Cancel == Impossible || a.Cancel == Harmful:
+	case n.Edge != nil:
+		act.Verb, act.Text = Cancel, fmt.Sprintf("a deadlock: the server aborts one of them at deadlock_timeout; or cancel %d: frees %s",
+			n.Key.PID, count(act.Frees))
+	case a.Cancel == Impossible || a.Cancel == Harmful || masked(n.Session):
 		act.Verb, act.Text = Other, a.Why+": "+a.Instead
-	case n.Session != nil && n.Session.Kind == "autovacuum worker":
+	case a.Cancel == Restarts:
 		act.Verb, act.Text = Wait, a.Why
+	case act.Frees == 0:
+		act.Verb, act.Text = Other, "ending "+n.Key.String()+" alone frees nobody: all behind it wait for another, too"
 	case a.Cancel == Nothing:
 		act.Verb, act.Text = Terminate, fmt.Sprintf("terminate %d: frees %s (%s)", n.Key.PID, count(act.Frees), a.Why)
-	case act.Frees == 0 && t.Victims > 0 && n.Edge == nil:
-		act.Verb, act.Text = Other, "ending "+n.Key.String()+" alone frees nobody: all behind it wait for another, too"
 	default:
 		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %d: frees %s", n.Key.PID, count(act.Frees))
 	}
 	return act
 }
 
+func masked(s *probes.Session) bool {
+	return s != nil && (s.Kind == probes.KindMasked || s.Kind == probes.KindMaskedSystem)
+}
+
 // queuedDDL is the end of a queued strong request that frees most of what the
-// tree holds up.
+// tree holds up; or, where the root is not for ending or frees nobody, of one
+// that waits for it. Only its place in the queue may hold others up: what it
+// holds already may be its session's and outlive a cancel.
 func (f *Forest) queuedDDL(t *Tree) *End {
+	stuck := Wraparound(t.Root.Session) || len(t.Ends[0].Frees) == 0
 	for i := range t.Ends[1:] {
 		e := &t.Ends[i+1]
-		n := f.Node(e.Key)
-		if n == nil || n.Edge == nil || n.Edge.LockType != "relation" || !strong(n.Edge.Mode) {
-			continue
-		}
-		if s := n.Session; s != nil && s.Kind == "startup" {
-			continue
-		}
-		others := t.Victims - 1
-		if 2*len(e.Frees) >= others || len(t.Ends[0].Frees) == 0 {
+		if f.queued(f.Node(e.Key)) && (stuck || 2*len(e.Frees) > t.Victims-1) {
 			return e
 		}
 	}
-	if t.Root.Key.PID != 0 && (Wraparound(t.Root.Session) || len(t.Ends[0].Frees) == 0) {
-		return f.harmlessDDL(t)
+	if stuck && t.Root.Edge == nil {
+		for _, n := range t.Root.Children {
+			if f.queued(n) {
+				e := f.sim.end(n.proc)
+				return &e
+			}
+		}
 	}
 	return nil
 }
 
-// harmlessDDL is a waiting strong request whose root is not for ending, or
-// frees nobody: giving it up frees what is behind it, if only its own slot.
-func (f *Forest) harmlessDDL(t *Tree) *End {
-	for _, n := range t.Root.Children {
-		if n.Edge != nil && n.Edge.LockType == "relation" && strong(n.Edge.Mode) {
-			e := f.sim.end(n.proc)
-			return &e
+// queued reports whether n is a strong request for a table that has got nothing
+// yet that others wait for.
+func (f *Forest) queued(n *Node) bool {
+	if n == nil || n.Edge == nil || n.Edge.LockType != "relation" || !strong(n.Edge.Mode) || n.Session != nil && n.Session.Kind == "startup" {
+		return false
+	}
+	for _, h := range f.g.procs[n.proc].holds {
+		if h.blocks() {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // what names a queued request by its statement's first word, else its mode.

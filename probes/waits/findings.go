@@ -18,9 +18,9 @@ const (
 	RuleSafe     = "safe-snapshot-wait"
 )
 
-// longWait is when a lock wait counts as an error: a person notices, and the
+// LongWait is when a lock wait counts as an error: a person notices, and the
 // statement timeouts of most services are near.
-const longWait = 10 * time.Second
+const LongWait = 10 * time.Second
 
 // Rule documents one rule.
 type Rule struct {
@@ -72,7 +72,7 @@ func Findings(f *Forest, caps map[string]int) []probes.Finding {
 
 func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	severity := probes.Warn
-	if t.Longest >= longWait {
+	if t.Longest >= LongWait {
 		severity = probes.Error
 	}
 	rule, who := RuleTree, "session "+t.Root.Key.String()

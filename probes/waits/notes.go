@@ -42,7 +42,7 @@ func (f *Forest) progressNotes(n *Node) []string {
 		s += " on " + r
 	}
 	s += ": " + p.Phase
-	if p.Total > 0 {
+	if p.Total > 0 && !strings.HasPrefix(p.Phase, "waiting") {
 		s += fmt.Sprintf(", %d%%", 100*p.Done/p.Total)
 	}
 	out := []string{s}
@@ -66,8 +66,11 @@ func (f *Forest) queueNotes(n *Node) []string {
 	}
 	if e := n.Edge; e != nil {
 		if strong(e.Mode) && e.LockType == "relation" && n.Behind > 0 {
-			out = append(out, fmt.Sprintf("queued for %s on %s: %s behind it, readers too where they conflict",
-				e.Mode, e.Object, count(n.Behind)))
+			readers := ""
+			if e.Mode == probes.AccessExclusiveLock {
+				readers = ", readers too"
+			}
+			out = append(out, fmt.Sprintf("its request for %s on %s holds up %s%s", e.Mode, e.Object, count(n.Behind), readers))
 		}
 		if e.LockType == "transactionid" && f.shareLocked(n) {
 			out = append(out, "the row may be share-locked by more sessions than shown: the next appears when this one ends")

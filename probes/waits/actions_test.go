@@ -1,0 +1,50 @@
+package waits
+
+import (
+	"testing"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+func TestBestAction(t *testing.T) {
+	tests := []struct {
+		name, rows string
+		root       probes.Session // what differs from an active client
+		verb       Verb
+		pid, frees int
+	}{
+		{"queued ALTER behind a reader", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3", probes.Session{State: "idle in transaction"}, Cancel, 2, 2},
+		{"queued ALTER that frees the smaller part", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 S x1 @3\n5 S x1 @4", probes.Session{State: "idle in transaction"}, Terminate, 1, 4},
+		{"queued ALTER that holds an advisory lock", "1 AS t1\n2 X a1\n2 AX t1 @1\n3 X a1 @2", probes.Session{State: "idle in transaction"}, Terminate, 1, 2},
+		{"running", "1 X x1\n2 S x1 @1", probes.Session{State: "active"}, Cancel, 1, 1},
+		{"idle", "1 X a1\n2 X a1 @1", probes.Session{State: "idle"}, Terminate, 1, 1},
+		{"prepared", "p1 X x1\n2 S x1 @1", probes.Session{}, Rollback, 0, 1},
+		{"wraparound", "1 SUX t1\n2 AX t1 @1", probes.Session{Kind: "autovacuum worker", Query: "autovacuum: VACUUM public.t (to prevent wraparound)"}, Cancel, 2, 0},
+		{"autovacuum", "1 SUX t1\n2 AX t1 @1", probes.Session{Kind: "autovacuum worker", Query: "autovacuum: VACUUM public.t"}, Wait, 1, 1},
+		{"startup", "1 AX t1\n2 AS t1 @1", probes.Session{Kind: "startup"}, Other, 1, 1},
+		{"masked", "1 X x1\n2 S x1 @1", probes.Session{Kind: probes.KindMasked}, Other, 1, 1},
+		{"SyncRep", "1 X x1\n2 S x1 @1", probes.Session{State: "active", WaitEventType: "IPC", WaitEvent: "SyncRep"}, Other, 1, 1},
+		{"one of two roots", "1 AS t1\n2 AS t1\n3 AX t1 @1", probes.Session{State: "active"}, Cancel, 3, 0},
+		{"one of two roots of a row", "1 X a1\n2 S a1\n3 X a1 @1", probes.Session{State: "active"}, Other, 1, 0},
+	}
+	for _, tt := range tests {
+		l := reading(table(t, tt.rows))
+		for i := range l.Procs {
+			if p := &l.Procs[i]; p.PID == 1 {
+				if tt.root.Kind != "" {
+					p.Kind = tt.root.Kind
+				}
+				p.State, p.Query, p.WaitEventType, p.WaitEvent = tt.root.State, tt.root.Query, tt.root.WaitEventType, tt.root.WaitEvent
+			}
+		}
+		f := Build(nil, l, nil)
+		b := f.Trees[0].Best
+		if b.Verb != tt.verb || b.Key.PID != tt.pid || b.Frees != tt.frees || b.Text == "" {
+			t.Errorf("%s: got %+v, want %s %d freeing %d", tt.name, b, tt.verb, tt.pid, tt.frees)
+		}
+	}
+	f := Build(nil, reading(table(t, "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @2")), nil)
+	if b := f.Cycles[0].Tree.Best; b.Verb != Cancel || b.Key.PID != 2 {
+		t.Errorf("a deadlock: got %+v, want the younger one cancelled", b)
+	}
+}
