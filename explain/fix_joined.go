@@ -31,9 +31,10 @@ func (w *rewriter) rowSubselect() {
 	if at < 0 {
 		return
 	}
-	sub := w.cursorRow(b.From[at], x)
+	moved := w.ownTerms(b.From[at])
+	sub := w.cursorRow(b.From[at], x, moved)
 	cut := w.cutTable(b, at)
-	if sub == "" || cut == nil || w.usedElsewhere(b, b.From[at], x.units[0].whole) {
+	if sub == "" || cut == nil || w.usedElsewhere(b, b.From[at], append(moved, x.units[0].whole)) {
 		return
 	}
 	keys := make([]string, len(x.keys))
@@ -45,27 +46,59 @@ func (w *rewriter) rowSubselect() {
 		op += "="
 	}
 	row := "(" + list(keys) + ") " + op + " " + sub
+	edits := append(w.replace(x.units, row), *cut)
+	for _, m := range moved {
+		edits = append(edits, w.drop(m)...)
+	}
 	w.add(Candidate{
-		Kind: RowSubselect, Row: row, Edits: append(w.replace(x.units, row), *cut),
+		Kind: RowSubselect, Row: row, Edits: edits,
 		Assumes: []string{"the cursor's sub-select gives at most one row"},
 		Proof:   rowProof(x, "("+list(keys)+") "+op+" the cursor row"),
 	})
 }
 
+// ownTerms are the conjuncts of the WHERE that are about the joined item alone.
+func (w *rewriter) ownTerms(t *sqltext.Table) []*sqltext.Expr {
+	var out []*sqltext.Expr
+	for _, term := range w.c.terms {
+		if !term.Not && term.Expr.HasColumn() && onlyOf(term.Expr, t.Alias) {
+			out = append(out, term.Whole)
+		}
+	}
+	return out
+}
+
 // cursorRow writes (SELECT values FROM …) for the joined item, "" if it cannot.
-func (w *rewriter) cursorRow(t *sqltext.Table, x *lexicographic) string {
+func (w *rewriter) cursorRow(t *sqltext.Table, x *lexicographic, moved []*sqltext.Expr) string {
 	if len(t.Columns) > 0 || t.Lateral || t.Join != "" && t.Join != "inner" && t.Join != "cross" {
 		return ""
 	}
 	var items []string
 	if t.Sub == nil {
-		if t.On == nil || len(t.Name) == 0 || !onlyOf(t.On, t.Alias) {
+		var where []string
+		if t.On != nil && (t.On.Kind != sqltext.Bool || t.On.Name != "true") {
+			if !onlyOf(t.On, t.Alias) {
+				return ""
+			}
+			where = append(where, condition(t.On))
+		}
+		for _, m := range moved {
+			where = append(where, condition(m))
+		}
+		if len(t.Name) == 0 || len(where) == 0 && t.CTE == nil {
 			return ""
 		}
 		for _, k := range x.keys {
 			items = append(items, k.Values[0].Text())
 		}
-		return "(" + w.word("SELECT ") + list(items) + w.word(" FROM ") + w.q.SQL[t.Start:t.End] + w.word(" WHERE ") + t.On.Text() + ")"
+		sql := "(" + w.word("SELECT ") + list(items) + w.word(" FROM ") + w.q.SQL[t.Start:t.End]
+		if len(where) > 0 {
+			sql += w.word(" WHERE ") + strings.Join(where, w.word(" AND "))
+		}
+		return sql + ")"
+	}
+	if len(moved) > 0 {
+		return ""
 	}
 	if t.On != nil || !plain(t.Sub) || t.Sub.FromWord == 0 {
 		return ""
@@ -131,7 +164,7 @@ func (w *rewriter) cutTable(b *sqltext.Block, at int) *sqltext.Edit {
 }
 
 // usedElsewhere: does the block name the joined item outside FROM and the cursor?
-func (w *rewriter) usedElsewhere(b *sqltext.Block, t *sqltext.Table, cursor *sqltext.Expr) bool {
+func (w *rewriter) usedElsewhere(b *sqltext.Block, t *sqltext.Table, gone []*sqltext.Expr) bool {
 	for _, it := range b.Items {
 		if it.Star && it.Qual == "" {
 			return true
@@ -143,7 +176,10 @@ func (w *rewriter) usedElsewhere(b *sqltext.Block, t *sqltext.Table, cursor *sql
 		end = t.On.End
 	}
 	for i, k := range toks {
-		inside := k.Start >= t.Start && k.End <= end || k.Start >= cursor.Start && k.End <= cursor.End
+		inside := k.Start >= t.Start && k.End <= end
+		for _, e := range gone {
+			inside = inside || k.Start >= e.Start && k.End <= e.End
+		}
 		if inside || i+1 >= len(toks) || !toks[i+1].IsPunct(w.q.SQL, ".") {
 			continue
 		}
@@ -152,8 +188,7 @@ func (w *rewriter) usedElsewhere(b *sqltext.Block, t *sqltext.Table, cursor *sql
 		}
 	}
 	for _, o := range b.From {
-		for _, u := range o.Using {
-			_ = u
+		if len(o.Using) > 0 {
 			return true
 		}
 	}

@@ -95,6 +95,16 @@ func TestFixes(t *testing.T) {
 			"select d.* from doc d join doc c on c.id = $1 where d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id) order by d.created_at, d.id limit 5",
 			[]string{"row-subselect*: select d.* from doc d where (d.created_at, d.id) > (select c.created_at, c.id from doc c where c.id = $1) order by d.created_at, d.id limit 5"},
 		},
+		{
+			"joined WITH query",
+			"with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where d.created_at < c.created_at or (d.created_at = c.created_at and d.id < c.id) order by d.created_at desc, d.id desc limit 5",
+			[]string{"row-subselect*: with c as (select created_at, id from doc where id = $1) select d.id from doc d where (d.created_at, d.id) < (select c.created_at, c.id from c) order by d.created_at desc, d.id desc limit 5"},
+		},
+		{
+			"joined by comma, its filter in WHERE",
+			"select d.id from doc c, doc d where c.id = $1 and (d.created_at > c.created_at or (d.created_at = c.created_at and d.id >= c.id)) and d.p = 1 order by d.created_at, d.id limit 5",
+			[]string{"row-subselect*: select d.id from doc d where (d.created_at, d.id) >= (select c.created_at, c.id from doc c where c.id = $1) and d.p = 1 order by d.created_at, d.id limit 5"},
+		},
 		{"joined row is in the result", "select d.*, c.x from doc d join doc c on c.id = $1 where d.a > c.a or (d.a = c.a and d.id > c.id) order by d.a, d.id limit 5", nil},
 		{"volatile value", "select * from doc where a > random() or (a = random() and b > 1) order by a, b limit 5", nil},
 		{
