@@ -55,7 +55,13 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 	if utilityAtWork(l) {
 		r.progress(ctx, l)
 	}
-	r.resolve(ctx, l)
+	contended := map[LockTag]bool{}
+	for i := range l.Rows {
+		if !l.Rows[i].Granted {
+			contended[l.Rows[i].Tag] = true
+		}
+	}
+	r.resolve(ctx, l, func(t LockTag) bool { return contended[t] || t.Type == "tuple" })
 }
 
 func (r *lockReader) prepared(ctx context.Context, l *Locks) {
@@ -135,13 +141,13 @@ func nth(n int64, names ...string) string {
 	return names[n]
 }
 
-// resolve names what the rows are about, from the cache and, for what is not
-// there, with one statement.
-func (r *lockReader) resolve(ctx context.Context, l *Locks) {
+// resolve names what the tags that matter are about, from the cache and, for
+// what is not there, with one statement.
+func (r *lockReader) resolve(ctx context.Context, l *Locks, matters func(LockTag) bool) {
 	if r.names.known == nil {
 		r.names.known = map[ObjectName]cachedName{}
 	}
-	want := wantedNames(l)
+	want := wantedNames(l, matters)
 	missing := map[uint32][]uint32{}
 	for k := range want {
 		switch {
@@ -200,18 +206,12 @@ func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectNa
 	}
 }
 
-// wantedNames are the keys of all that l's contended and row locks name.
-func wantedNames(l *Locks) map[ObjectName]bool {
+// wantedNames are the keys of all that tags and progress name.
+func wantedNames(l *Locks, matters func(LockTag) bool) map[ObjectName]bool {
 	want := map[ObjectName]bool{}
-	contended := map[LockTag]bool{}
-	for i := range l.Rows {
-		if !l.Rows[i].Granted {
-			contended[l.Rows[i].Tag] = true
-		}
-	}
 	for i := range l.Rows {
 		t := l.Rows[i].Tag
-		if !contended[t] && t.Type != "tuple" {
+		if !matters(t) {
 			continue
 		}
 		if t.Relation != 0 {

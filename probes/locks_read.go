@@ -348,15 +348,3 @@ func (r *lockReader) proc(rows *Rows) Session {
 		XID: rows.Text(16), XMin: rows.Text(17), QueryClipped: clipped, Query: rows.enc.decode(db, query),
 	}
 }
-
-// newLockReader reads over the sampler's work connection.
-func newLockReader(s *Sampler) *lockReader {
-	return &lockReader{
-		run: s.Work, own: s.ownPIDs, timeout: s.opts.Timeout,
-		name: func(db, role uint32) (string, string) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.state.database(db), s.state.role(role)
-		},
-	}
-}

@@ -80,6 +80,10 @@ func TestLocksReading(t *testing.T) {
 		if i := slices.IndexFunc(l.Names, func(o ObjectName) bool { return o.Name == "public.jam" }); i < 0 {
 			t.Errorf("no name of the table in %+v", l.Names)
 		}
+		of, err := s.LocksOf(t.Context(), int(root.PgConn().PID()))
+		if err != nil || len(of.Rows) < 3 || !slices.ContainsFunc(of.Names, func(o ObjectName) bool { return o.Name == "public.jam_pkey" }) {
+			t.Errorf("locks of the root: got %+v, %v", of, err)
+		}
 		for _, r := range l.Rows {
 			if !r.Granted && (r.WaitStart.IsZero() || r.WaitStart.After(l.At) || l.At.Sub(r.WaitStart) > time.Minute) {
 				t.Errorf("wait start of %+v", r)

@@ -51,6 +51,10 @@ func (n names) relation(db, oid uint32) string {
 	return s
 }
 
+// Objects puts tags in words by the names of a reading: what an opened session
+// holds (Sampler.LocksOf).
+func Objects(l *probes.Locks) func(probes.LockTag) string { return newNames(l).object }
+
 // words names what a wait is for.
 func (f *Forest) words(w *wait) string {
 	if w.shape.Type == "transactionid" {
