@@ -4,9 +4,13 @@ import (
 	"context"
 	_ "embed" // the queries
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
+
+//go:embed sql/resolve.sql
+var resolveSQL string
 
 //go:embed sql/tables.sql
 var tablesSQL string
@@ -17,30 +21,33 @@ var columnsSQL string
 //go:embed sql/indexes.sql
 var indexesSQL string
 
-// Load adds to the Runner's catalog the relations that it does not know yet and
-// returns the catalog. A relation that is not found is left out, not an error.
-// The catalog is kept for the life of the Runner: a long-lived caller calls
-// Forget when tables may have changed.
+// Load adds to the Runner's catalog the relations (schema, name; "" for a schema
+// looks the name up along searchPath) that it does not know yet, with the
+// partitioned tables that they are part of, and returns the catalog. A relation
+// that is not found is left out, not an error. The catalog is kept for the life
+// of the Runner: a long-lived caller calls Forget when tables may have changed.
 func (r *Runner) Load(ctx context.Context, searchPath string, names [][2]string) (Catalog, error) {
-	var schemas, rels []string
+	var ask, keys []string
 	for _, n := range names {
-		key := n[0] + "." + n[1]
+		text := pgx.Identifier{n[1]}.Sanitize()
+		if n[0] != "" {
+			text = pgx.Identifier{n[0], n[1]}.Sanitize()
+		}
+		key := text
 		if n[0] == "" {
-			key = searchPath + "\x00" + key
+			key = searchPath + "\x00" + text
 		}
 		if !r.asked[key] {
 			r.asked[key] = true
-			schemas, rels = append(schemas, n[0]), append(rels, n[1])
+			ask, keys = append(ask, text), append(keys, key)
 		}
 	}
-	if len(rels) == 0 {
+	if len(ask) == 0 {
 		return r.catalog, nil
 	}
-	err := r.confined(ctx, settings{searchPath: searchPath}, func(ctx context.Context) error {
-		return r.read(ctx, schemas, rels)
-	})
+	err := r.load(ctx, searchPath, ask)
 	if err != nil {
-		for k := range r.asked {
+		for _, k := range keys {
 			delete(r.asked, k)
 		}
 		return r.catalog, fmt.Errorf("reading the catalog: %w", err)
@@ -48,39 +55,63 @@ func (r *Runner) Load(ctx context.Context, searchPath string, names [][2]string)
 	return r.catalog, nil
 }
 
+func (r *Runner) load(ctx context.Context, searchPath string, names []string) error {
+	var found []*int64
+	err := r.confined(ctx, settings{searchPath: searchPath}, func(ctx context.Context) error {
+		rows, _ := r.conn.Query(ctx, resolveSQL, pgx.QueryExecModeExec, names)
+		var err error
+		found, err = pgx.CollectRows(rows, pgx.RowTo[*int64])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var oids []int64
+	for _, oid := range found {
+		if oid != nil {
+			oids = append(oids, *oid)
+		}
+	}
+	return r.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
+		for len(oids) > 0 {
+			roots, err := r.read(ctx, oids)
+			if err != nil {
+				return err
+			}
+			oids = roots
+		}
+		return nil
+	})
+}
+
 // Forget drops what Load has read.
 func (r *Runner) Forget() {
 	r.catalog, r.asked, r.spreads = Catalog{}, map[string]bool{}, map[string]spread{}
 }
 
-func (r *Runner) read(ctx context.Context, schemas, rels []string) error {
+// read reads relations and returns the roots of partitions that are not known yet.
+func (r *Runner) read(ctx context.Context, oids []int64) (roots []int64, err error) {
 	byOID := map[int64]*Table{}
-	roots := map[int64]bool{}
-	rows, _ := r.conn.Query(ctx, tablesSQL, pgx.QueryExecModeExec, schemas, rels)
-	var askedSchema, askedName string
+	rows, _ := r.conn.Query(ctx, tablesSQL, pgx.QueryExecModeExec, oids)
 	var rootOID int64
 	t := Table{}
-	_, err := pgx.ForEachRow(rows, []any{&askedSchema, &askedName, &t.Schema, &t.Name, &t.OID, &t.Kind, &t.Rows, &t.Pages, &rootOID, &t.Root}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &t.OID, &t.Kind, &t.Rows, &t.Pages, &t.Root, &rootOID}, func() error {
 		table := t
 		table.Columns = map[string]*Column{}
 		byOID[t.OID] = &table
 		r.catalog[t.Schema+"."+t.Name] = &table
-		if rootOID != t.OID {
-			roots[rootOID] = true
+		if rootOID != t.OID && r.catalog[t.Root] == nil && !slices.Contains(roots, rootOID) {
+			roots = append(roots, rootOID)
 		}
 		return nil
 	})
 	if err != nil {
-		return err
-	}
-	oids := make([]int64, 0, len(byOID))
-	for oid := range byOID {
-		oids = append(oids, oid)
+		return nil, err
 	}
 	if err := r.readColumns(ctx, oids, byOID); err != nil {
-		return err
+		return nil, err
 	}
-	return r.readIndexes(ctx, oids, byOID)
+	return roots, r.readIndexes(ctx, oids, byOID)
 }
 
 func (r *Runner) readColumns(ctx context.Context, oids []int64, byOID map[int64]*Table) error {

@@ -31,6 +31,8 @@ func pageVerdict(scans []*Scan, c *Cursor, pageRows float64) pageOf {
 	switch {
 	case s.Tiny() && p.verdict.rank() > StartsAtCursor.rank():
 		p.verdict = NotApplicable
+	case s.Class == WeakStart && s.Doubt: // likelier the cursor's own value, bound twice
+		p.verdict = StartsAtCursor
 	case s.Class == PartSort && c == nil:
 		p.verdict = NotApplicable
 	case s.Class == Seek && s.readsFar(pageRows):
@@ -60,14 +62,14 @@ func verdictFindings(p pageOf, scans []*Scan) []Finding {
 	f := Finding{Severity: Error, Subject: subjectOf(s), Message: s.Why, Evidence: map[string]any{
 		"node": s.Node.Type, "index": s.Node.Index, "key": s.Key, "class": string(s.Class), "rows": s.Rows(),
 	}}
-	switch p.verdict {
-	case StartsAtOldest:
+	switch {
+	case p.verdict == StartsAtOldest, s.Class == WeakStart && s.Doubt:
 		startFinding(s, &f)
-	case SortsWholeTable:
+	case p.verdict == SortsWholeTable:
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
-	case ReadsAllAfterCursor:
+	case p.verdict == ReadsAllAfterCursor:
 		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
 		f.Message = "the scan starts at the cursor, but few of the rows behind it pass the rest of the filter"
 		if s.Class == PartSort {
@@ -111,7 +113,8 @@ func startFinding(s *Scan, f *Finding) {
 		}
 	}
 	if s.Doubt && s.Class == WeakStart {
-		f.Severity = Warn
+		f.Severity = Info
+		f.Action = "give the values with --param to tell"
 	}
 }
 
@@ -171,7 +174,7 @@ func (j *judgement) smells() []Finding {
 func PlanRules() []Rule {
 	return []Rule{
 		{"cursor-starts-at-oldest", Error, "the filter implies where the page starts, but the index condition does not say it: all rows before the cursor are read and thrown away"},
-		{"cursor-starts-at-looser-limit", Error, "the scan starts at another, looser limit than the cursor (a warning where both may be the same value)"},
+		{"cursor-starts-at-looser-limit", Error, "the scan starts at another, looser limit than the cursor (an info where both may be the same value)"},
 		{"cursor-bound-on-few-values", Error, "the scan starts at the cursor's first key, but many rows share that value"},
 		{"cursor-null-branch", Error, "every branch of the condition but IS NULL bounds the key, so no single scan can start at the cursor"},
 		{"cursor-key-hidden", Error, "the key is inside CASE, a cast, a collation or an expression (a warning), so its comparison cannot be an index condition"},

@@ -142,7 +142,7 @@ func (j *judgement) equalities(s *Scan) []string {
 	var out []string
 	for _, text := range []string{s.Node.IndexCond, s.Node.RecheckCond, s.Node.Filter} {
 		for _, t := range Conjuncts(parseCond(text)) {
-			if t.Not || t.Expr.Kind != sqltext.Compare || t.Expr.Cmp != "=" {
+			if t.Not || (t.Expr.Kind != sqltext.Compare || t.Expr.Cmp != "=") && (t.Expr.Kind != sqltext.Opaque || t.Expr.Name != "any" || len(t.Expr.Args) != 2) {
 				continue
 			}
 			for i, e := range t.Expr.Args {
@@ -209,8 +209,8 @@ func (j *judgement) withHypothetical(ctx context.Context, a ask, create string) 
 	var out Plan
 	a.generic = true
 	err := j.confined(ctx, a.settings, func(ctx context.Context) error {
-		defer func() { _ = j.send(context.WithoutCancel(ctx), "SELECT hypopg_reset()") }()
-		if err := j.send(ctx, "SELECT hypopg_create_index($1)", create); err != nil {
+		defer func() { _ = j.send(context.WithoutCancel(ctx), "SELECT "+j.hypopg+".hypopg_reset()") }()
+		if err := j.send(ctx, "SELECT "+j.hypopg+".hypopg_create_index($1)", create); err != nil {
 			return err
 		}
 		return j.prepared(ctx, a.sql, a.types, func(ctx context.Context, name string) (err error) {

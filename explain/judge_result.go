@@ -112,7 +112,7 @@ func caseOf(name string, p Plan, scans []*Scan) Case {
 	c := Case{Case: name, Plan: p, Scans: scans, TotalCost: p.Root.TotalCost, Node: p.Root.Type, Measured: p.Analyzed}
 	if s := worstScan(scans); s != nil {
 		n := s.Node
-		c.Node, c.Starts = n.Type, s.Class.Starts()
+		c.Node, c.Starts = n.Type, s.Starts()
 		c.Index, c.IndexCond, c.Filter = textOrNil(n.Index), textOrNil(n.IndexCond), textOrNil(n.Filter)
 	}
 	if p.Analyzed {

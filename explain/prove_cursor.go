@@ -119,7 +119,7 @@ func (j *judgement) rowAt(ctx context.Context, args []string, at spot, share flo
 	}
 	items := make([]string, len(columns))
 	for i, c := range columns {
-		items[i] = "pg_catalog.quote_literal(" + pgx.Identifier{c}.Sanitize() + "::text)"
+		items[i] = "pg_catalog.quote_literal(" + pgx.Identifier{c}.Sanitize() + "::pg_catalog.text)"
 	}
 	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + from + " WHERE " + strings.Join(where, " AND ") +
 		" ORDER BY " + strings.Join(order, ", ") + fmt.Sprintf(" LIMIT 1 OFFSET %d", at.behind)

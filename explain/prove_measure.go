@@ -208,7 +208,7 @@ func (j *judgement) mayExecute(ctx context.Context, o *option) string {
 		list = append(list, n)
 	}
 	var volatile []string
-	err := j.confined(ctx, settings{}, func(ctx context.Context) error {
+	err := j.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
 		rows, _ := j.conn.Query(ctx, volatileSQL, pgx.QueryExecModeExec, list)
 		var err error
 		volatile, err = pgx.CollectRows(rows, pgx.RowTo[string])

@@ -50,7 +50,8 @@ type Runner struct {
 	catalog Catalog
 	asked   map[string]bool
 	spreads map[string]spread
-	serial  int // of prepared statements
+	hypopg  string // quoted schema of the extension
+	serial  int    // of prepared statements
 }
 
 // Open connects with the DSN (as for psql) and looks at what the login may do.
@@ -79,15 +80,35 @@ func OpenConfig(ctx context.Context, config *pgx.ConnConfig, o RunnerOptions) (*
 	}
 	r := &Runner{conn: conn, opts: o}
 	r.Forget()
-	s := &r.server
-	err = conn.QueryRow(ctx, serverSQL, pgx.QueryExecModeExec).Scan(
-		&s.VersionNum, &s.Database, &s.User, &s.InRecovery, &s.Superuser, &s.Powers, &s.HypoPG, &s.SearchPath)
-	if err != nil {
+	if err := r.look(ctx); err != nil {
 		_ = conn.Close(ctx)
 		return nil, fmt.Errorf("looking at the EXPLAIN session: %w", err)
 	}
 	return r, nil
 }
+
+// look fills in what the session is. Its own search_path may hold schemas of
+// others, so that only the first query, which uses no operator, runs under it.
+func (r *Runner) look(ctx context.Context) error {
+	rows, err := r.fetch(ctx, "SELECT pg_catalog.current_setting('search_path')")
+	if err != nil {
+		return err
+	}
+	s := &r.server
+	s.SearchPath = string(rows[0][0])
+	var schema *string
+	err = r.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
+		return r.conn.QueryRow(ctx, serverSQL, pgx.QueryExecModeExec).Scan(
+			&s.VersionNum, &s.Database, &s.User, &s.InRecovery, &s.Superuser, &s.Powers, &schema)
+	})
+	if schema != nil {
+		s.HypoPG, r.hypopg = true, pgx.Identifier{*schema}.Sanitize()
+	}
+	return err
+}
+
+// safePath is the search_path of our own queries.
+const safePath = "pg_catalog"
 
 // Close ends the session.
 func (r *Runner) Close(ctx context.Context) error { return r.conn.Close(ctx) }

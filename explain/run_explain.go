@@ -127,9 +127,10 @@ func complete(types []string, sql string) bool {
 // parameterTypes returns the SQL names of the parameter types of a prepared
 // statement, as the server inferred them.
 func (r *Runner) parameterTypes(ctx context.Context, name string) ([]string, error) {
-	rows, err := r.fetch(ctx, `SELECT pg_catalog.format_type(t, NULL)
-		FROM pg_catalog.pg_prepared_statements p, pg_catalog.unnest(p.parameter_types::oid[]) WITH ORDINALITY AS u(t, n)
-		WHERE p.name = $1 ORDER BY u.n`, name)
+	// Under the search_path of another role: no operator but PostgreSQL's own.
+	rows, err := r.fetch(ctx, `SELECT pg_catalog.format_type(u.t, NULL)
+		FROM pg_catalog.pg_prepared_statements p, pg_catalog.unnest(p.parameter_types::pg_catalog.oid[]) WITH ORDINALITY AS u (t, n)
+		WHERE p.name OPERATOR(pg_catalog.=) $1::pg_catalog.text ORDER BY u.n`, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading parameter types: %w", err)
 	}

@@ -139,7 +139,7 @@ func (r *Runner) spreadOf(ctx context.Context, t *Table, column string) (spread,
 	s := spread{}
 	var common, rare *string
 	var at []*string
-	err := r.confined(ctx, settings{}, func(ctx context.Context) error {
+	err := r.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
 		rows, _ := r.conn.Query(ctx, statsSQL, pgx.QueryExecModeExec, t.Schema, t.Name, column, shares())
 		_, err := pgx.ForEachRow(rows, []any{&common, &rare, &at}, func() error { return nil })
 		return err

@@ -45,7 +45,7 @@ func Statements(ctx context.Context, r *Runner, limit int) ([]Statement, error) 
 		return nil, fmt.Errorf("looking for pg_stat_statements: %w", err)
 	}
 	var out []Statement
-	err = r.confined(ctx, settings{}, func(ctx context.Context) error {
+	err = r.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
 		sql := strings.Replace(statementsSQL, "FROM SCHEMA.", "FROM "+pgx.Identifier{schema}.Sanitize()+".", 1)
 		rows, _ := r.conn.Query(ctx, sql, pgx.QueryExecModeExec, limit)
 		var s Statement

@@ -30,11 +30,27 @@ func fixedBy(conds []Term, key Key) bool {
 func startBounds(conds []Term, key Key, side Side) []*sqltext.Expr {
 	var out []*sqltext.Expr
 	for _, c := range conds {
-		if _, ok := c.Implied(key, side); ok && c.Expr.Kind != sqltext.Or {
+		if _, ok := c.Implied(key, side); ok && c.Expr.Kind != sqltext.Or || startsAtAny(c.Expr, key, side) {
 			out = append(out, c.Expr)
 		}
 	}
 	return out
+}
+
+// startsAtAny reports "key > ANY (…)", which 18 makes of an OR over one operator:
+// the scan starts at the least of the values.
+func startsAtAny(e *sqltext.Expr, key Key, side Side) bool {
+	if e.Kind != sqltext.Opaque || len(e.Args) != 2 || !key.Matches(e.Args[0]) {
+		return false
+	}
+	op, ok := strings.CutSuffix(strings.TrimSpace(e.Text()[e.Args[0].End-e.Start:e.Args[1].Start-e.Start]), "ANY")
+	switch op = strings.TrimSpace(op); {
+	case !ok:
+		return false
+	case side == Lower:
+		return op == ">" || op == ">="
+	}
+	return op == "<" || op == "<="
 }
 
 // anyRow reports a row comparison of two or more keys, which starts at the
@@ -169,6 +185,11 @@ func wrapper(e *sqltext.Expr, t *Table) string {
 // or has a value known to be the same.
 func contains(e, v *sqltext.Expr, k *Known) bool {
 	return !e.Walk(func(x *sqltext.Expr) bool { return !sqltext.Equal(x, v) && !k.same(x, v) })
+}
+
+// tells reports that two different parameters are known to be two values.
+func (k *Known) tells() bool {
+	return k != nil && (k.Reuses || slices.ContainsFunc(k.Params, func(v string) bool { return v != "" }))
 }
 
 // same reports two parameters that are known to hold one value.

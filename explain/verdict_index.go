@@ -135,7 +135,7 @@ func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied Bound, key Key) 
 		}
 		s.Class, s.Bound = WeakStart, boundText(key, s.Side, implied.Values)
 		s.Why = "the scan starts at " + texts(start, " and ") + ", which is looser than " + s.Bound
-		if w.known == nil || !w.known.Reuses && len(w.known.Params) == 0 {
+		if !w.known.tells() && !strict(start) {
 			s.Doubt = true
 			s.Why = "the scan starts at " + texts(start, " and ") + "; unless that is the cursor's own value it is looser than " + s.Bound
 		}
@@ -159,6 +159,14 @@ func impliedByAny(terms []Term, key Key, side Side) (Bound, bool) {
 		}
 	}
 	return Bound{}, false
+}
+
+// strict reports a start with > or <. A bound that is there for the cursor's sake
+// has to keep the ties, so it is not strict: that is some other limit.
+func strict(start []*sqltext.Expr) bool {
+	return slices.ContainsFunc(start, func(e *sqltext.Expr) bool {
+		return e.Kind == sqltext.Compare && (e.Cmp == ">" || e.Cmp == "<")
+	})
 }
 
 // withoutCatalog judges a scan whose index is not known: the column that the

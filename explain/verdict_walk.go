@@ -13,6 +13,7 @@ type Scan struct {
 	Why   string // one sentence, without a full stop
 	Index *Index // nil when unknown
 	Table *Table // nil when unknown
+	root  *Table // the partitioned table it is part of, nil for none
 
 	Key   string   // first index column that no equality fixes, as the plan writes it
 	Side  Side     // Lower: the scan ascends on it, Upper: it descends
@@ -24,12 +25,25 @@ type Scan struct {
 	Limited, Ordered bool
 }
 
-// Rows is the size of the scanned table, -1 when it is not known.
+// Rows is the size of the scanned table, of all its partitions for a partition;
+// -1 when it is not known.
 func (s *Scan) Rows() float64 {
-	if s.Table == nil {
+	switch {
+	case s.Table == nil:
 		return unknownTable
+	case s.root != nil && s.root.Rows > s.Table.Rows:
+		return s.root.Rows
 	}
 	return s.Table.Rows
+}
+
+// Starts is the mark of the scan in a drawn plan, as Class.Starts; a start that
+// is only doubted counts as the cursor.
+func (s *Scan) Starts() string {
+	if s.Class == WeakStart && s.Doubt {
+		return Seek.Starts()
+	}
+	return s.Class.Starts()
 }
 
 // Tiny reports a table too small to matter.
@@ -53,6 +67,11 @@ func (s *Scan) Tiny() bool { return s.Rows() >= 0 && s.Rows() < tinyRows }
 func Scans(t *plan.Tree, c Catalog, q *Known) []*Scan {
 	w := walker{catalog: c, known: q}
 	w.visit(t.Root, place{})
+	for _, s := range w.scans {
+		if s.Table != nil {
+			s.root = c[s.Table.Root]
+		}
+	}
 	return w.scans
 }
 

@@ -8,5 +8,5 @@ SELECT pg_catalog.current_setting('server_version_num')::int,
              WHERE r.rolname IN ('pg_execute_server_program', 'pg_write_server_files', 'pg_write_all_data')
                AND pg_catalog.pg_has_role(current_user, r.oid, 'MEMBER')
              ORDER BY 1),
-       EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'hypopg'),
-       pg_catalog.current_setting('search_path')
+       (SELECT n.nspname::text FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+         WHERE e.extname = 'hypopg')
