@@ -279,6 +279,9 @@ func (m *model) footer(w int) string {
 	if m.flash.text != "" {
 		return t.Line(w, theme.Span{Text: " "}, theme.Span{Role: theme.OK, Text: m.flash.text})
 	}
+	if _, asks := m.over.(*endDialog); asks {
+		return t.Line(w, theme.Span{Role: theme.Dim, Text: " pgsonde checks once more that it is the same session before it ends it"})
+	}
 	acts := append(append([]action{}, m.screen().keys()...), actPause, actPalette, actHelp, actQuit)
 	if m.over != nil {
 		acts = []action{actBack, actUp, actDown}

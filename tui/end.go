@@ -96,7 +96,7 @@ func effect(v waits.Verb, a waits.Advice, e waits.End) string {
 		return s
 	case waits.FreesQueue:
 		if len(e.Frees) == 0 {
-			return "frees only its own slot: it waits itself, and nobody who could run waits for it alone"
+			return "frees only its own slot: it waits itself"
 		}
 		return frees(e) + "; it waits itself and has the least to lose"
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,11 @@ func newEndDialog(f *frame, w *endWish) *endDialog {
 func (d *endDialog) now() *endTarget { return &d.targets[d.at] }
 
 func (d *endDialog) title() string {
-	return strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + nodeName(d.now().node) + "?"
+	s := strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + nodeName(d.now().node)
+	if d.outcome == "" {
+		s += "?"
+	}
+	return s
 }
 
 // load takes the next reading: who is freed may have changed, who is meant has
@@ -102,32 +107,25 @@ func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
 	if d.outcome != "" {
 		say = wrap(t, d.kind, theme.Sign(d.kind)+" ", d.outcome, w)
 	}
-	last := append(say, d.more(t, w)...)
-	last = append(last, d.keyLine(t, w))
-	roomy := h > 12
-	if roomy {
-		last = append(append([]string{""}, last[:len(last)-1]...), "", last[len(last)-1])
+	first, facts, more := d.list(t, w), d.facts(t, w), d.more(t, w)
+	last := []string{d.keyLine(t, w)}
+	if h > 12 {
+		say, last = append([]string{""}, say...), append([]string{""}, last...)
 	}
-	first := d.list(t, w)
-	facts := d.facts(t, w)
-	room := h - len(first) - len(last)
-	switch {
-	case room < 0:
-		if len(first) > 1 {
-			first = first[d.at : d.at+1]
-		}
-		facts = nil
-	case len(facts) > room:
-		facts = facts[:max(0, room)]
+	if len(first)+len(say)+len(last) > h { // the smallest window: whom, what, the keys
+		first = first[d.at : d.at+1]
 	}
-	out := append(append(first, facts...), last...)
-	return out[max(0, len(out)-h):]
+	say = say[:min(len(say), max(1, h-len(first)-len(last)))]
+	room := max(0, h-len(first)-len(say)-len(last))
+	more = more[:min(len(more), room)]
+	facts = facts[:min(len(facts), room-len(more))]
+	return slices.Concat(first, facts, say, more, last)
 }
 
 // effectWords is what the verb would do, without the word for it.
 func effectWords(d *endDialog, x *endTarget) string {
 	if x.gone {
-		return "may have nothing to do any more: nobody waits for it in the last reading"
+		return "frees nobody: it waits for nothing and blocks nobody any more"
 	}
 	return effect(d.verb, x.advice, x.end)
 }
@@ -219,19 +217,27 @@ func (d *endDialog) facts(t *theme.Theme, w int) []string {
 
 func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 	var s []theme.Span
+	gap := "   "
+	if w < 50 {
+		gap = "  "
+	}
 	add := func(k, what string) {
-		s = append(s, theme.Span{Role: theme.Key, Text: k}, theme.Span{Role: theme.Dim, Text: " " + what + "   "})
+		s = append(s, theme.Span{Role: theme.Key, Text: k}, theme.Span{Role: theme.Dim, Text: " " + what + gap})
 	}
 	x := d.now()
 	e := effectOf(d.verb, x.advice)
+	name := string(d.verb)
+	if w >= 50 {
+		name += " " + nodeName(x.node)
+	}
 	switch {
 	case d.outcome != "":
 		add("any key", "closes")
 		return t.Line(w, s...)
 	case d.sure:
-		add("Y", string(d.verb)+" it")
+		add("Y", name)
 	case useful(e):
-		add("y", string(d.verb)+" "+nodeName(x.node))
+		add("y", name)
 	}
 	if len(d.targets) > 1 {
 		add("tab", d.targets[(d.at+1)%len(d.targets)].label)

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -213,13 +214,13 @@ func (e *ending) verdict(f *waits.Forest, over bool, why string, after time.Dura
 	all, n := len(e.target.end.Frees), len(e.freed)
 	switch {
 	case !over:
-		return theme.Crit, fmt.Sprintf("it did not help: %s is still there after %.1f s (%s)", who, after.Seconds(), why)
+		return theme.Crit, fmt.Sprintf("it did not help: %s is still there after %s (%s)", who, took(after), why)
 	case all == 0:
-		return theme.OK, fmt.Sprintf("%s %s after %.1f s; nobody waited for it alone", did, who, after.Seconds())
+		return theme.OK, fmt.Sprintf("%s %s after %s; nobody waited for it alone", did, who, took(after))
 	case n == all:
-		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %.1f s", did, who, n, all, e.last.Seconds())
+		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %s", did, who, n, all, took(e.last))
 	}
-	return theme.Warn, fmt.Sprintf("%s %s: freed %d of %d after %.1f s; %s", did, who, n, all, e.last.Seconds(), e.rest(f))
+	return theme.Warn, fmt.Sprintf("%s %s: freed %d of %d after %s; %s", did, who, n, all, took(e.last), e.rest(f))
 }
 
 // rest says for whom those wait that were promised to run and do not.
@@ -230,4 +231,12 @@ func (e *ending) rest(f *waits.Forest) string {
 		}
 	}
 	return "the others still wait"
+}
+
+// took prints how long an effect took: the first reading that shows it says so.
+func took(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }

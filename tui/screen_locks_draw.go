@@ -270,8 +270,13 @@ func (s *locksScreen) nodePane(t *theme.Theme, n *waits.Node, w int) []string {
 	}
 	out = append(out, "")
 	a, e := f.Advise(n), f.WhatIf(n.Key)
-	out = append(out, wrap(t, theme.Normal, "cancel: ", effect(waits.Cancel, a, e), w)...)
-	out = append(out, wrap(t, theme.Normal, "terminate: ", effect(waits.Terminate, a, e), w)...)
+	cancel, terminate := effect(waits.Cancel, a, e), effect(waits.Terminate, a, e)
+	if cancel == terminate {
+		out = append(out, wrap(t, theme.Normal, "", "cancel or terminate "+cancel, w)...)
+	} else {
+		out = append(out, wrap(t, theme.Normal, "", "cancel "+cancel, w)...)
+		out = append(out, wrap(t, theme.Normal, "", "terminate "+terminate, w)...)
+	}
 	if n.Session != nil {
 		out = append(out, "")
 		out = append(out, drawFacts(t, sessionFacts(s.f, n.Session), w)...)
