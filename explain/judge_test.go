@@ -167,7 +167,7 @@ func TestStatements(t *testing.T) {
 		}
 		app := pgtest.Connect(t, s.DSN("app", "postgres"))
 		for range 3 {
-			if _, err := app.PgConn().Exec(t.Context(), "SELECT * FROM events WHERE at > '2024-01-01 01:00' OR (at = '2024-01-01 01:00' AND id > 5) ORDER BY at, id LIMIT 10").ReadAll(); err != nil {
+			if _, err := app.PgConn().Exec(t.Context(), "-- name: ListEvents :many\n/* page **/ SELECT * FROM events WHERE at > '2024-01-01 01:00' OR (at = '2024-01-01 01:00' AND id > 5) ORDER BY at, id LIMIT 10").ReadAll(); err != nil {
 				t.Fatal(err)
 			}
 		}

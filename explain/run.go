@@ -45,6 +45,7 @@ func (s Server) Major() int { return s.VersionNum / 10000 }
 // may use. It is not safe for concurrent use.
 type Runner struct {
 	conn    *pgx.Conn
+	config  *pgx.ConnConfig
 	server  Server
 	opts    RunnerOptions
 	catalog Catalog
@@ -78,7 +79,7 @@ func OpenConfig(ctx context.Context, config *pgx.ConnConfig, o RunnerOptions) (*
 	if err != nil {
 		return nil, fmt.Errorf("connecting to explain: %w", err)
 	}
-	r := &Runner{conn: conn, opts: o}
+	r := &Runner{conn: conn, config: config, opts: o}
 	r.Forget()
 	if err := r.look(ctx); err != nil {
 		_ = conn.Close(ctx)
@@ -111,7 +112,26 @@ func (r *Runner) look(ctx context.Context) error {
 const safePath = "pg_catalog"
 
 // Close ends the session.
-func (r *Runner) Close(ctx context.Context) error { return r.conn.Close(ctx) }
+func (r *Runner) Close(ctx context.Context) error {
+	if r.conn.IsClosed() {
+		return nil
+	}
+	return r.conn.Close(ctx)
+}
+
+// reopen connects again after a session was lost or given up, so that one broken
+// statement does not end a list of them.
+func (r *Runner) reopen(ctx context.Context) error {
+	if !r.conn.IsClosed() {
+		return nil
+	}
+	conn, err := pgx.ConnectConfig(ctx, r.config)
+	if err != nil {
+		return fmt.Errorf("connecting to explain again: %w", err)
+	}
+	r.conn = conn
+	return nil
+}
 
 // Server says what the session is connected to.
 func (r *Runner) Server() Server { return r.server }
@@ -130,8 +150,8 @@ type settings struct {
 // nothing behind in the session but prepared statements, which f drops itself,
 // and closes the session when the rollback does not come through.
 func (r *Runner) confined(ctx context.Context, s settings, f func(context.Context) error) (err error) {
-	if r.conn.IsClosed() {
-		return errors.New("the EXPLAIN session is closed")
+	if err := r.reopen(ctx); err != nil {
+		return err
 	}
 	limit := r.opts.StatementTimeout
 	if s.statementDur > 0 {

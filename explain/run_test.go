@@ -136,6 +136,22 @@ func TestLockedTable(t *testing.T) {
 	})
 }
 
+// A session that the server ends costs one statement, not those after it.
+func TestLostSession(t *testing.T) {
+	admin, dsn := small(t, pgtest.Any(t))
+	r := open(t, dsn("app"), RunnerOptions{})
+	q := Input{SQL: "SELECT * FROM t WHERE a > $1 OR (a = $1 AND b > $2) ORDER BY a, b LIMIT 5"}
+	if n := count(t, admin, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'pgsonde explain'"); n != 1 {
+		t.Fatalf("%d sessions", n)
+	}
+	if res := Judge(t.Context(), r, q, Options{}); res.Verdict != Unknown || len(res.Findings) != 1 {
+		t.Errorf("with the session gone: got %s %+v", res.Verdict, res.Findings)
+	}
+	if res := Judge(t.Context(), r, q, Options{}); res.Verdict != StartsAtOldest || res.Fix == nil {
+		t.Errorf("after it: got %s %+v", res.Verdict, res.Findings)
+	}
+}
+
 func TestForeignTextNeedsAPlainLogin(t *testing.T) {
 	in := pgtest.Any(t)
 	_, dsn := small(t, in, "CREATE ROLE writer LOGIN", "GRANT pg_write_all_data, pg_read_all_data TO writer")

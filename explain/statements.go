@@ -36,6 +36,9 @@ type Statement struct {
 // most limit of them. It needs pg_stat_statements and, for the texts of other
 // roles, pg_read_all_stats.
 func Statements(ctx context.Context, r *Runner, limit int) ([]Statement, error) {
+	if err := r.reopen(ctx); err != nil {
+		return nil, err
+	}
 	var schema string
 	err := r.conn.QueryRow(ctx, statementsWhereSQL, pgx.QueryExecModeExec).Scan(&schema)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -13,7 +13,7 @@ SELECT s.queryid, s.query, r.rolname::text, s.calls, s.total_exec_time::float8, 
   JOIN pg_catalog.pg_roles r ON r.oid = s.userid
  WHERE s.dbid = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
    AND s.query IS NOT NULL AND s.query <> '<insufficient privilege>'
-   AND s.query ~* '^[\s(]*(/\*.*\*/\s*)*(select|with|values|table|prepare|declare|delete|update)\M'
+   AND s.query ~* '^(\s|\(|--[^\n]*\n|/\*([^*]|\*+[^*/])*\*+/)*(select|with|values|table|prepare|declare|delete|update)\M'
    AND s.query !~ 'pg_stat_statements|pg_stat_get_activity|pgsonde'
  ORDER BY s.total_exec_time DESC
  LIMIT $1
