@@ -9,7 +9,7 @@ func Lex(src string) []Token { return LexDialect(src, Dollar) }
 // LexDialect is Lex with the placeholders of a dialect read as Param tokens.
 func LexDialect(src string, d Dialect) []Token {
 	s := scanner{src: src, dialect: d}
-	out := make([]Token, 0, len(src)/4+2)
+	out := make([]Token, 0, len(src)/2+2)
 	for {
 		t := s.next()
 		out = append(out, t)

@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
+
+var header = regexp.MustCompile(`(?m)^-- (shape|verdict|sort|smells): (.*)$`)
+
+// formOf translates the shape in a corpus file's header; "" for no cursor.
+func formOf(shape string) Form {
+	switch shape {
+	case "or2-count", "offset", "row-number", "or-other-columns":
+		return ""
+	case "le-ne-or", "cnf2", "cnf3", "or2-between":
+		return FormBoundedOr
+	case "or2-wrong-bound":
+		return FormOr
+	case "join-cursor":
+		return FormJoined
+	case "case-row":
+		return FormCase
+	case "or-isnull-param":
+		return FormOptionalOr
+	case "row-or-isnull":
+		return FormOptionalRow
+	case "not-or":
+		return FormNot
+	case "and-independent":
+		return FormAnd
+	case "distinct-on", "le-offset", "ge-offset", "strict-single", "row1-cast", "single", "single-subselect":
+		return FormSingle
+	case "or-join-inner":
+		return FormRow
+	}
+	switch {
+	case strings.HasPrefix(shape, "row"):
+		return FormRow
+	case strings.Contains(shape, "-bound"):
+		return FormBoundedOr
+	}
+	return FormOr
+}
+
+// Every file of the corpus reads without a part that is not understood, its
+// cursor is what the header says, a bad one gets a rewrite, a good one no error.
+func TestCorpusText(t *testing.T) {
+	files, err := filepath.Glob("testdata/corpus/[0-9]*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := map[string]string{}
+		for _, m := range header.FindAllStringSubmatch(string(b), -1) {
+			head[m[1]] = m[2]
+		}
+		name := filepath.Base(f)
+		for i, st := range sqltext.Split(string(b)) {
+			q, _ := parse(t, st.Text)
+			for _, x := range q.Blocks {
+				x.Where.Walk(func(e *sqltext.Expr) bool {
+					if e.Kind == sqltext.Opaque && e.Name != "any" {
+						t.Errorf("%s: not understood: %s", name, e.Text())
+					}
+					return true
+				})
+			}
+			c := RecogniseCursor(q)
+			if i > 0 { // the repaired statement
+				if c != nil && !c.Bounded && c.Form != FormNullBranch && !strings.Contains(head["smells"], "function-on-sort-column") {
+					t.Errorf("%s: the repaired statement has the unbounded form %s", name, c.Form)
+				}
+				continue
+			}
+			form := Form("")
+			if c != nil {
+				form = c.Form
+			}
+			if want := formOf(head["shape"]); form != want && !(head["shape"] == "or-nulls" && form == FormNullBranch) {
+				t.Errorf("%s: shape %s is taken for %q, want %q", name, head["shape"], form, want)
+			}
+			severe := ""
+			for _, s := range Smells(q, Facts{}) {
+				if s.Severity == Error {
+					severe = s.Rule
+				}
+			}
+			if head["verdict"] == "good" && severe != "" {
+				t.Errorf("%s: good, but %s", name, severe)
+			}
+			if fixes := Fixes(q, c, Facts{}); head["verdict"] == "bad" && len(fixes) == 0 {
+				t.Errorf("%s: bad, but no rewrite", name)
+			}
+		}
+	}
+}
