@@ -2,7 +2,6 @@ package probes
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -327,40 +326,6 @@ func TestLocksUnderCatalogLocks(t *testing.T) {
 			}
 		}
 	})
-}
-
-// BenchmarkLocks is what a tick costs the server: 80 sessions, 39 of which wait.
-func BenchmarkLocks(b *testing.B) {
-	srv := pgtest.Start(b, pgtest.Any(b), pgserver.Options{Settings: map[string]string{"deadlock_timeout": "600s"}})
-	dsn := srv.DSN("postgres", "postgres")
-	jam(b, srv, 39)
-	for range 40 {
-		client(b, dsn, "idle")
-	}
-	s := open(b, Options{DSN: dsn})
-	locks(b, s)
-	pid := int(s.work.hello.pid)
-	ms := func() float64 { return backendCPU(b, pid) }
-	begin := ms()
-	b.ResetTimer()
-	for b.Loop() {
-		tick(b, s, Want{})
-	}
-	b.ReportMetric((ms()-begin)/float64(b.N), "server-ms/op")
-}
-
-// backendCPU is the processor time of a process in milliseconds, as the
-// scheduler counts it (Linux).
-func backendCPU(b *testing.B, pid int) float64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
-	if err != nil {
-		b.Skip(err)
-	}
-	var ns float64
-	if _, err := fmt.Sscan(string(text), &ns); err != nil {
-		b.Fatal(err)
-	}
-	return ns / 1e6
 }
 
 // TestLocksInAStorm: sessions queue for the lock manager's own latches, so the
