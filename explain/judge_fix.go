@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,28 +29,64 @@ func (j *judgement) fix(ctx context.Context, catalog Catalog) error {
 	if j.page.scan == nil || j.out.Verdict.rank() < ReadsAllAfterCursor.rank() {
 		return nil
 	}
-	var best *option
-	if j.query != nil && j.cursor != nil {
-		for _, c := range Fixes(j.query, j.cursor, j.facts) {
-			o, why := j.try(ctx, catalog, c)
-			if why != "" {
-				j.out.Tried = append(j.out.Tried, Rejected{Kind: string(c.Kind), SQL: c.Render(j.norm).SQL, Why: why})
-				continue
-			}
-			if best == nil || o.better(best) {
-				best = o
-			}
-		}
-	}
+	best := j.choose(ctx, catalog, j.options(ctx, catalog))
 	if best != nil {
-		best.proof = j.prove(ctx, best.Candidate)
-		j.measure(ctx, catalog, best)
 		j.offer(best)
 	}
 	if best == nil || best.page.verdict == ReadsAllAfterCursor {
 		return j.indexFix(ctx, catalog, best)
 	}
 	return nil
+}
+
+// options are the candidates that the planner finds better, the best first.
+func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
+	if j.query == nil || j.cursor == nil {
+		return nil
+	}
+	var out []*option
+	for _, c := range Fixes(j.query, j.cursor, j.facts) {
+		o, why := j.try(ctx, catalog, c)
+		if why != "" {
+			j.reject(c, why)
+			continue
+		}
+		out = append(out, o)
+	}
+	slices.SortStableFunc(out, func(a, b *option) int {
+		switch {
+		case a.better(b):
+			return -1
+		case b.better(a):
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+func (j *judgement) reject(c Candidate, why string) {
+	j.out.Tried = append(j.out.Tried, Rejected{Kind: string(c.Kind), SQL: c.Render(j.norm).SQL, Why: why})
+}
+
+// choose proves and measures the options and takes the first, unless it was
+// measured and another, measured too, reads less than half as much.
+func (j *judgement) choose(ctx context.Context, catalog Catalog, options []*option) *option {
+	var best *option
+	for _, o := range options {
+		if best != nil && !j.opts.Analyze {
+			break
+		}
+		o.proof = j.prove(ctx, o.Candidate)
+		if why := j.measure(ctx, catalog, o); why != "" {
+			j.reject(o.Candidate, why)
+			continue
+		}
+		if best == nil || len(o.steps) > 0 && len(best.steps) > 0 && 2*o.steps[3].Blocks < best.steps[3].Blocks {
+			best = o
+		}
+	}
+	return best
 }
 
 // try explains a candidate and says why it is not to be offered, "" if it is.

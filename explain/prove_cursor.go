@@ -108,15 +108,8 @@ func (j *judgement) rowAt(ctx context.Context, args []string, at spot, share flo
 			}
 		}
 	}
-	for _, u := range j.uses {
-		if t.column(u.column) == nil || u.node.Relation != t.Name {
-			continue
-		}
-		columns = append(columns, u.column)
-		if u.op == "=" && u.node == j.page.scan.Node && !j.isCursorParam(u.param) && u.param <= len(args) {
-			where = append(where, pgx.Identifier{u.column}.Sanitize()+" = "+args[u.param-1])
-		}
-	}
+	used, fixed := j.rowColumns(t, args)
+	columns, where = append(columns, used...), append(where, fixed...)
 	items := make([]string, len(columns))
 	for i, c := range columns {
 		items[i] = "pg_catalog.quote_literal(" + pgx.Identifier{c}.Sanitize() + "::pg_catalog.text)"
@@ -138,4 +131,19 @@ func (j *judgement) rowAt(ctx context.Context, args []string, at spot, share flo
 		}
 	}
 	return out, nil
+}
+
+// rowColumns lists the columns of the table that parameters are compared with,
+// and the equalities of the page's own scan, with the values of args.
+func (j *judgement) rowColumns(t *Table, args []string) (columns, where []string) {
+	for _, u := range j.uses {
+		if t.column(u.column) == nil || u.node.Relation != t.Name {
+			continue
+		}
+		columns = append(columns, u.column)
+		if u.op == "=" && u.node == j.page.scan.Node && !j.isCursorParam(u.param) && u.param <= len(args) {
+			where = append(where, pgx.Identifier{u.column}.Sanitize()+" = "+args[u.param-1])
+		}
+	}
+	return columns, where
 }

@@ -23,15 +23,18 @@ var volatileSQL string
 // cursor, and the middle need not be waited for. The new one runs at 0.1 % and at
 // 50 %. Then the rows of both are compared at several cursors. What is not
 // measured, and why, becomes a line of the proof.
-func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) {
+//
+// It returns why the fix must not be offered after all, "" if it may.
+func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) string {
 	if !j.opts.Analyze {
-		return
+		return ""
 	}
 	if why := j.mayExecute(ctx, o); why != "" {
 		o.proof.lines = append(o.proof.lines, "not executed: "+why)
-		return
+		return ""
 	}
 	near := j.near()
+	var steps []Step
 	for _, s := range []struct {
 		at    spot
 		fixed bool
@@ -39,12 +42,26 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) {
 		step, err := j.step(ctx, catalog, o, s.at, s.fixed)
 		if err != nil {
 			o.proof.lines = append(o.proof.lines, "not measured: "+err.Error())
-			return
+			return ""
 		}
-		o.steps = append(o.steps, step)
+		steps = append(steps, step)
 	}
-	o.proof.lines = append(o.proof.lines, j.slope(o.steps, near.behind))
-	j.compare(ctx, catalog, o)
+	o.steps = steps
+	o.proof.lines = append(o.proof.lines, j.slope(steps, near.behind))
+	if middle := j.middle(steps, near.behind); middle > 0 && steps[3].Blocks >= middle {
+		return fmt.Sprintf("measured: %.0f blocks in the middle, where the statement reads about %.0f", steps[3].Blocks, middle)
+	}
+	return j.compare(ctx, catalog, o)
+}
+
+// middle predicts the blocks that the statement reads with the cursor in the
+// middle, from two steps near the start; 0 when they show no slope.
+func (j *judgement) middle(s []Step, behind int) float64 {
+	grow := (s[1].Blocks - s[0].Blocks) / float64(behind)
+	if grow <= 0 {
+		return 0
+	}
+	return s[0].Blocks + grow*(max(j.rowsOf(), 0)/2-float64(behind))
 }
 
 // spot is where a cursor stands: behind a number of rows from the page's first,
@@ -127,13 +144,14 @@ func (j *judgement) compareAt() []spot {
 
 // compare runs the statement and its fix at several cursors and compares the
 // rows, in order. A cursor at which the old statement takes too long is skipped.
-func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) {
+// It returns a difference, "" for none.
+func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) string {
 	skipped := 0
 	for _, at := range j.compareAt() {
 		args, err := j.cursorAt(ctx, catalog, at)
 		if err != nil {
 			o.proof.lines = append(o.proof.lines, "rows not compared: "+err.Error())
-			return
+			return ""
 		}
 		before, n, err := j.rows(ctx, j.ask, args)
 		if err != nil {
@@ -146,9 +164,7 @@ func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) {
 			continue
 		}
 		if before != after {
-			o.checked, o.proof.level = 0, NotProved
-			o.proof.lines = append(o.proof.lines, fmt.Sprintf("the rows DIFFER with the cursor %s: %d before, %d after", at, n, m))
-			return
+			return fmt.Sprintf("measured: the rows differ with the cursor %s: %d before, %d after", at, n, m)
 		}
 		o.checked++
 	}
@@ -157,6 +173,7 @@ func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) {
 		line += fmt.Sprintf("; %d skipped, for the statement took too long there", skipped)
 	}
 	o.proof.lines = append(o.proof.lines, line)
+	return ""
 }
 
 // rows executes a statement and returns a hash of its rows and their number.
