@@ -23,6 +23,9 @@ type Locks struct {
 	Rows       []LockRow
 	DetailAt   time.Time     // the server's clock when Rows were read; zero: never
 	DetailTook time.Duration // wall time of reading Rows
+	// Partial: Rows were read to explain Waits. Of a waiter that came between the
+	// two they may lack the holders.
+	Partial bool
 
 	Waiting       int // sessions that wait for a heavyweight lock, as activity or the lock table says
 	SafeSnapshots []SafeSnapshotWait

@@ -174,7 +174,7 @@ func (r *lockReader) answers(ctx context.Context, l *Locks, detail bool) error {
 	if err := r.table(ctx, l, "locks_detail", storm, relation, other); err != nil {
 		return err
 	}
-	l.Reading = ReadDetail
+	l.Reading, l.Partial = ReadDetail, true
 	known := map[int]bool{}
 	for i := range l.Procs {
 		known[l.Procs[i].PID] = true

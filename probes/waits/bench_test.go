@@ -80,7 +80,7 @@ func BenchmarkBuild(b *testing.B) {
 // TestBuildIsFast holds each shape to its budget in processor time, which other
 // work on the machine does not stretch much: 10 ms, with room for slow machines.
 func TestBuildIsFast(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		t.Skip("measures time")
 	}
 	for _, shape := range []string{"hot row", "queued DDL", "chain", "100 trees", "circles"} {

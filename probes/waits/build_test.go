@@ -256,6 +256,15 @@ func TestTornReadings(t *testing.T) {
 	}
 }
 
+func TestPartialRows(t *testing.T) {
+	l := reading(table(t, "1 X x1\n2 S x1 @1\n3 AX t1 @2"))
+	l.Reading, l.Partial = probes.ReadDetail, true
+	l.Waits = []probes.LockWait{{PID: 2, Blockers: []int{1}}}
+	if f := Build(nil, l, nil); !slices.Equal(f.Torn, []int{3}) || len(f.Alone) != 1 || f.Alone[0].Doubt != DoubtTorn {
+		t.Errorf("who came between answers and rows: got %v, %+v", f.Torn, f.Alone)
+	}
+}
+
 func TestAnswersAlone(t *testing.T) {
 	l := reading(table(t, "1 AS t1\n2 AX t1 @1\n3 AS t1 @2"))
 	l.Reading = probes.ReadEdges

@@ -10,7 +10,7 @@ import (
 // later. The server knows the order of its queues: where only that differs its
 // answer replaces the replay. Anything else is a change between the readings.
 func (g *graph) confirm(l *probes.Locks) {
-	ghosts := map[int]bool{}
+	ghosts, answered := map[int]bool{}, map[int]bool{}
 	for i := range l.Waits {
 		e := &l.Waits[i]
 		leader := e.PID
@@ -24,7 +24,13 @@ func (g *graph) confirm(l *probes.Locks) {
 			}
 			continue
 		}
+		answered[p] = true
 		g.confirmProc(p, e.Blockers)
+	}
+	for p := range g.procs {
+		if l.Partial && len(g.procs[p].waits) > 0 && !answered[p] {
+			g.tear(p) // it came after the answers: who holds what it wants was not read
+		}
 	}
 	for pid := range ghosts {
 		g.torn = append(g.torn, pid)

@@ -69,7 +69,9 @@ func (f *Forest) place(comps [][]int, hard []bool) {
 			for _, w := range g.procs[p].waits {
 				w.flag(DoubtNobody)
 			}
-			f.Alone = append(f.Alone, f.node(p))
+			n := f.node(p)
+			n.Doubt = g.procs[p].waits[0].doubt
+			f.Alone = append(f.Alone, n)
 		}
 	}
 	pl.run()

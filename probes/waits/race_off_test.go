@@ -1,0 +1,5 @@
+//go:build !race
+
+package waits
+
+const raceDetector = false
