@@ -323,6 +323,15 @@ func (f *fuzzer) compare(snap *probes.Snapshot, forest *waits.Forest, truth map[
 	for _, problem := range wrong(answers) {
 		f.t.Errorf("answers alone: %s", problem)
 	}
+	part := waits.Build(snap, partial(l), nil)
+	for pid, set := range truth {
+		if got := pidSet(part.Blockers(waits.Key{PID: pid})); !slices.Equal(got, set) {
+			f.t.Errorf("partial rows: blockers of %d: got %v, pg_blocking_pids says %v", pid, got, set)
+		}
+	}
+	if len(part.Torn) > 0 {
+		f.t.Errorf("partial rows: quiet, yet torn: %v", part.Torn)
+	}
 	alone := *l
 	alone.Waits, alone.Reading = nil, probes.ReadGraph
 	replay := waits.Build(snap, &alone, nil)
@@ -367,4 +376,21 @@ func (f *fuzzer) replayed(replay, forest *waits.Forest, truth map[int][]int) {
 			f.doubted++
 		}
 	}
+}
+
+// partial is what a reading brings from a large lock table: of granted locks
+// only those of the blockers that the answers name.
+func partial(l *probes.Locks) *probes.Locks {
+	named := map[int]bool{}
+	for _, w := range l.Waits {
+		for _, b := range w.Blockers {
+			named[b] = true
+		}
+	}
+	p := *l
+	p.Partial = true
+	p.Rows = slices.DeleteFunc(slices.Clone(l.Rows), func(r probes.LockRow) bool {
+		return r.Granted && r.PID != 0 && r.Tag.Type != "tuple" && !named[r.PID]
+	})
+	return &p
 }
