@@ -144,7 +144,7 @@ func comments(sql string) string {
 		}
 		gap = strings.Trim(gap, " \t\r\n")
 		out += gap
-		if strings.LastIndex(gap, "--") > strings.LastIndex(gap, "*/") {
+		if strings.Contains(gap, "--") { // it may end in a line comment
 			out += "\n"
 		} else {
 			out += " "

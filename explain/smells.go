@@ -27,7 +27,7 @@ func SmellRules() []Rule {
 	return []Rule{
 		{"row-direction-mismatch", Error, "a row comparison goes one way for all keys, but the sort does not: rows are lost and others come again"},
 		{"strict-bound", Error, "a bound with > or < beside the cursor cuts off the rows that tie with the last row of the page before"},
-		{"independent-keys", Error, "each key is compared by itself: a row behind the cursor with a smaller second key is never shown"},
+		{"independent-keys", Warn, "each key is compared by itself: as a cursor, it never shows a row behind it whose second key is smaller"},
 		{"cursor-against-order", Error, "the cursor's condition is not what comes after the last row in the order of the page"},
 		{"precedence-bug", Error, "AND binds tighter than OR: a filter holds in one branch of the cursor only"},
 		{"unique-key-needed", Warn, "the page continues with > or < on a key that several rows share: those left on the page boundary are lost"},
