@@ -125,9 +125,9 @@ func wrap(t *theme.Theme, r theme.Role, lead, text string, w int) []string {
 
 type fact struct{ label, value string }
 
-// sessionFacts is everything about one backend except its statement; what it
+// baseFacts is what one backend says of itself except its statement; what it
 // does not have is left out.
-func sessionFacts(f *frame, s *probes.Session) []fact {
+func baseFacts(f *frame, s *probes.Session) []fact {
 	lasting := func(x float64) string {
 		if x < 0 {
 			return ""

@@ -211,13 +211,22 @@ func (m *model) goLive() tea.Cmd {
 // fetch reads the statement that the screen wants whole, once for each
 // statement.
 func (m *model) fetch() tea.Cmd {
-	q, ok := m.screen().(queryWanter)
-	if !ok || !m.read.connected {
+	if !m.read.connected {
 		return nil
+	}
+	var locks tea.Cmd
+	if s, ok := m.screen().(*sessionScreen); ok && m.at == 0 {
+		if x, workers, ok := s.needLocks(); ok {
+			locks = m.link.locksOf(x, workers)
+		}
+	}
+	q, ok := m.screen().(queryWanter)
+	if !ok {
+		return locks
 	}
 	pid, start, ok := q.needQuery()
 	if !ok {
-		return nil
+		return locks
 	}
-	return m.link.query(pid, start, false)
+	return tea.Batch(locks, m.link.query(pid, start, false))
 }

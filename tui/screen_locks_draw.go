@@ -279,7 +279,7 @@ func (s *locksScreen) nodePane(t *theme.Theme, n *waits.Node, w int) []string {
 	}
 	if n.Session != nil {
 		out = append(out, "")
-		out = append(out, drawFacts(t, sessionFacts(s.f, n.Session), w)...)
+		out = append(out, drawFacts(t, baseFacts(s.f, n.Session), w)...)
 		out = append(out, "")
 		for _, l := range clean.Block(n.Session.Query) {
 			for _, p := range wrapText(t.Clean(l), w) {

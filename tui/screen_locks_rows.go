@@ -395,4 +395,3 @@ func pathIn(n tree.Node, key string) (tree.Node, bool) {
 	}
 	return n, false
 }
-

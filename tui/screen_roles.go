@@ -23,12 +23,13 @@ const (
 
 // rolesScreen is the live use of every role held against the budget.
 type rolesScreen struct {
-	g     theme.Glyphs
-	table *table.Model
-	f     *frame
-	w, h  int
-	found int // lines kept for findings
-	calm  int
+	g      theme.Glyphs
+	table  *table.Model
+	f      *frame
+	w, h   int
+	found  int            // lines kept for findings
+	pinned map[string]int // slots that lock waits hold, by role
+	calm   int
 }
 
 func newRoles(g theme.Glyphs) *rolesScreen {
@@ -40,6 +41,7 @@ func newRoles(g theme.Glyphs) *rolesScreen {
 		{ID: "idle", Title: "idle", Right: true, Min: 4, Max: 6, Prio: 9},
 		{ID: "intx", Title: "intx", Right: true, Min: 4, Max: 6, Prio: 4},
 		{ID: "lock", Title: "lock", Right: true, Min: 4, Max: 6, Prio: 2},
+		{ID: "pin", Title: "pin", Right: true, Min: 3, Max: 5, Prio: 8},
 		{ID: "kept", Title: "kept", Right: true, Min: 4, Max: 6, Prio: 7},
 		{ID: "cap", Title: "cap", Right: true, Min: 3, Max: 6, Prio: 1},
 		{ID: "use", Title: "of cap", Min: barWidth, Max: barWidth, Prio: 3, NoSort: true},
@@ -58,6 +60,7 @@ func (s *rolesScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
 
 func (s *rolesScreen) load(f *frame) {
 	s.f = f
+	s.pinned = pinned(f.forest())
 	rows := make([]table.Row, 0, len(f.use.Rows))
 	for _, r := range f.use.Rows {
 		rows = append(rows, s.row(f, r))
@@ -137,6 +140,10 @@ func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
 	if r.LockWaiting != nil && *r.LockWaiting > 0 {
 		lock.Role = theme.Warn
 	}
+	pin := number(s.pinned[r.Role])
+	if r.Cap != nil && s.pinned[r.Role] > 0 && s.pinned[r.Role] >= *r.Cap {
+		pin.Role = theme.Crit
+	}
 	name := table.Cell{Text: r.Role}
 	if r.Origin != budget.Declared && r.Origin != budget.Pooler {
 		name.Role = theme.Dim
@@ -146,7 +153,7 @@ func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
 		oldest = *r.OldestTxS
 	}
 	return table.Row{Key: r.Role, Sign: sign, Cells: []table.Cell{
-		name, pods(r, s.g), now, optional(r.Busy), optional(r.Idle), optional(r.IdleInTx), lock,
+		name, pods(r, s.g), now, optional(r.Busy), optional(r.Idle), optional(r.IdleInTx), lock, pin,
 		limit(s.g, r.Kept), limit(s.g, r.Cap), useBar(s.g, r, barWidth), number(f.peaks[r.Role]),
 		{Text: trend(f, r, s.g, sparkWidth), Role: theme.Dim},
 		ageCell(oldest),

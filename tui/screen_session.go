@@ -28,6 +28,7 @@ type sessionScreen struct {
 
 	wrapped string // what lines were made of
 	wrapW   int
+	locks   heldLocks
 }
 
 func newSession(x probes.Session) *sessionScreen {
@@ -36,7 +37,9 @@ func newSession(x probes.Session) *sessionScreen {
 
 func (s *sessionScreen) name() string       { return "pid " + strconv.Itoa(s.x.PID) }
 func (s *sessionScreen) list() *table.Model { return nil }
-func (s *sessionScreen) keys() []action     { return []action{actBack, actDown, actCopyQuery, actCopy, actCancel, actTerminate} }
+func (s *sessionScreen) keys() []action {
+	return []action{actBack, actDown, actCancel, actTerminate, actCopyQuery, actCopy}
+}
 
 func (s *sessionScreen) want(w *probes.Want) {
 	w.Sessions, w.AllKinds = true, true
@@ -97,7 +100,35 @@ func (s *sessionScreen) text() string {
 
 // above is how many lines stand before the statement.
 func (s *sessionScreen) above() int {
-	return factRows(len(sessionFacts(s.f, &s.x)), s.w-4) + 2
+	n := factRows(len(sessionFacts(s.f, &s.x)), s.w-4) + 2
+	if l := len(s.locks.rows); l > 0 {
+		n += l + 1
+	}
+	if s.locks.err != "" {
+		n += 2
+	}
+	return n
+}
+
+// needLocks says that the session's locks are to be read (again), and those of
+// its parallel workers.
+func (s *sessionScreen) needLocks() (x *probes.Session, workers []int, ok bool) {
+	if s.f == nil || s.gone || !s.locks.stale(&s.x) {
+		return nil, nil, false
+	}
+	for _, w := range s.f.snap.Sessions {
+		if w.LeaderPID == s.x.PID && w.Kind == "parallel worker" {
+			workers = append(workers, w.PID)
+		}
+	}
+	return &s.x, workers, true
+}
+
+func (s *sessionScreen) gotLocks(msg locksMsg) {
+	if msg.pid == s.x.PID && msg.start.Equal(s.x.BackendStart) {
+		s.locks.take(msg.locks, msg.err)
+		s.fill()
+	}
 }
 
 // fill wraps the statement for the width; it keeps the scroll place. The facts
@@ -127,6 +158,15 @@ func (s *sessionScreen) draw(t *theme.Theme) []string {
 		return make([]string, s.h)
 	}
 	facts := drawFacts(t, sessionFacts(s.f, &s.x), s.w-4)
+	if s.locks.err != "" {
+		facts = append(facts, "", t.Line(s.w-4, theme.Span{Role: theme.Warn, Text: "~ " + s.locks.err}))
+	}
+	if len(s.locks.rows) > 0 {
+		facts = append(facts, "")
+		for _, x := range s.locks.rows {
+			facts = append(facts, t.Line(s.w-4, theme.Span{Role: theme.Dim, Text: t.Fit(x.label, 12, false)}, theme.Span{Text: x.value}))
+		}
+	}
 	out := make([]string, s.h)
 	for i := range out {
 		n := s.view.YOffset() + i

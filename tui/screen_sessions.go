@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -30,6 +32,7 @@ func newSessions(g theme.Glyphs) *sessionsScreen {
 		{ID: "from", Title: "from", Min: 5, Max: 15, Prio: 9},
 		{ID: "state", Title: "state", Min: 8, Max: 8},
 		{ID: "wait", Title: "waits for", Min: 9, Max: 22, Prio: 6},
+		{ID: "blocks", Title: "blocks", Right: true, Min: 6, Max: 6, Prio: 7},
 		{ID: "tx", Title: "tx", Right: true, Min: 5, Max: 8, Prio: 1},
 		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8, Prio: 3},
 		{ID: "query", Title: "statement", Min: 14, Grow: true, Prio: 1, NoSort: true},
@@ -41,7 +44,7 @@ func newSessions(g theme.Glyphs) *sessionsScreen {
 func (s *sessionsScreen) name() string       { return "Sessions" }
 func (s *sessionsScreen) list() *table.Model { return s.table }
 func (s *sessionsScreen) keys() []action {
-	return []action{actEnter, actFilter, actSort, actWide, actCopyQuery, actCancel, actTerminate}
+	return []action{actEnter, actFilter, actSort, actCancel, actTerminate, actWide, actCopyQuery}
 }
 
 func (s *sessionsScreen) want(w *probes.Want) {
@@ -60,6 +63,7 @@ func (s *sessionsScreen) load(f *frame) {
 	if f.snap.Sessions == nil && f.live {
 		return // not read yet: the next answer has them
 	}
+	forest := f.forest()
 	rows := make([]table.Row, 0, len(f.snap.Sessions))
 	byKey := make(map[string]*probes.Session, len(f.snap.Sessions)+1)
 	for i := range f.snap.Sessions {
@@ -67,6 +71,7 @@ func (s *sessionsScreen) load(f *frame) {
 		key := sessionKey(x)
 		byKey[key] = x
 		st, wait := stateCell(x), waitCell(x)
+		behind := lockCells(forest, x, &wait)
 		rows = append(rows, table.Row{Key: key, Sign: wait.Role, Cells: []table.Cell{
 			{Text: strconv.Itoa(x.PID), Num: float64(x.PID)},
 			{Text: f.role(x)},
@@ -74,7 +79,7 @@ func (s *sessionsScreen) load(f *frame) {
 			{Text: x.Database},
 			{Text: x.App},
 			{Text: x.Addr},
-			st, wait, ageCell(f.age(x.XactStart)), ageCell(f.age(x.StateChange)), statementCell(x),
+			st, wait, behind, ageCell(f.age(x.XactStart)), ageCell(f.age(x.StateChange)), statementCell(x),
 		}})
 	}
 	keepGone(s.table, s.byKey, byKey)
@@ -106,6 +111,22 @@ func stateCell(s *probes.Session) table.Cell {
 		c.Role = theme.Warn
 	}
 	return c
+}
+
+// lockCells is how many sessions wait for this one; a waiter's cell gets whom it
+// waits for, and for what.
+func lockCells(f *waits.Forest, x *probes.Session, wait *table.Cell) table.Cell {
+	n := nodeOf(f, x)
+	if n == nil {
+		return table.Cell{}
+	}
+	if e := n.Edge; e != nil {
+		wait.Text = blockersText(f, n) + ", " + plain(cmp.Or(e.Object, e.LockType))
+	}
+	if b := blocks(n); b > 0 {
+		return table.Cell{Text: strconv.Itoa(b), Num: float64(b), Role: theme.Warn}
+	}
+	return table.Cell{}
 }
 
 // waitCell marks waiting for a heavyweight lock.

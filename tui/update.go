@@ -31,6 +31,12 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.answered(msg)
 	case queryMsg:
 		return m, m.gotQuery(msg)
+	case locksMsg:
+		for _, v := range m.views {
+			if s, ok := v.top().(*sessionScreen); ok {
+				s.gotLocks(msg)
+			}
+		}
 	case endedMsg:
 		return m, m.ended(msg)
 	case copiedMsg:
