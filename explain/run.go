@@ -270,3 +270,6 @@ func shifted(err error, by int) error {
 	}
 	return err
 }
+
+// Closed reports that the session has ended: another Runner has to be opened.
+func (r *Runner) Closed() bool { return r.conn.IsClosed() }

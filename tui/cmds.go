@@ -24,10 +24,12 @@ type link struct {
 	mu     sync.Mutex
 	src    Source
 	closed bool
+
+	explaining explaining // the EXPLAIN session
 }
 
 func newLink(ctx context.Context, o Options) *link {
-	return &link{ctx: ctx, open: o.Open, budget: o.Budget, audit: o.Audit, src: o.Source}
+	return &link{ctx: ctx, open: o.Open, budget: o.Budget, audit: o.Audit, src: o.Source, explaining: explaining{open: o.Explain}}
 }
 
 // take hands out the source and counts its use; nil when there is none (any
@@ -49,6 +51,7 @@ func (l *link) close() {
 	src := l.src
 	l.mu.Unlock()
 	l.busy.Wait()
+	l.explaining.rest()
 	if src != nil {
 		src.Close()
 	}

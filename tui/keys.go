@@ -40,6 +40,13 @@ const (
 	actNewer
 	actCopy
 	actCopyQuery
+	actExplain
+	actPaste
+	actAnalyze
+	actCase
+	actMetric
+	actDetail
+	actJSON
 	actFollow
 	actPath
 	actCancel
@@ -81,6 +88,13 @@ func bindings() []binding {
 		bind(actCancel, end, "C", "cancel, asks before", "C"),
 		bind(actTerminate, end, "K", "terminate, asks before", "K"),
 		bind(actEnter, open, "enter", "open", "enter"),
+		bind(actExplain, open, "x", "explain its statement", "x"),
+		bind(actPaste, open, "e", "explain typed SQL", "e"),
+		bind(actAnalyze, open, "a", "run with ANALYZE", "a"),
+		bind(actCase, look, "c", "next case of the plan", "c"),
+		bind(actMetric, look, "m", "next metric", "m"),
+		bind(actDetail, look, "d", "all of each plan node", "d"),
+		bind(actJSON, look, "J", "the plan as JSON", "J"),
 		bind(actBack, open, "esc", "back", "esc"),
 		bind(actView, open, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 		bind(actNextView, open, "tab", "next view", "tab"),
@@ -144,6 +158,20 @@ func (k keymap) short(a action) (keys, word string) {
 				word = "copy"
 			case actWide:
 				word = "wide"
+			case actExplain:
+				word = "explain"
+			case actPaste:
+				word = "type SQL"
+			case actAnalyze:
+				word = "analyze"
+			case actCase:
+				word = "case"
+			case actMetric:
+				word = "metric"
+			case actDetail:
+				word = "detail"
+			case actJSON:
+				word = "JSON"
 			}
 			return b.Help().Key, word
 		}

@@ -22,6 +22,7 @@ type model struct {
 
 	views []*view
 	cur   int
+	desk  *desk   // what the Explain screens ask
 	over  overlay // drawn above the body; nil none
 	input *prompt // takes the keys while it is there; nil none
 
@@ -68,6 +69,8 @@ func newModel(o Options, env environment, l *link) *model {
 	}
 	m.setTheme(colorprofile.ANSI256)
 	m.views = views(m.theme.Glyphs)
+	m.desk = deskOf(m.views)
+	m.desk.can, m.desk.readOnly = o.Explain != nil, o.ReadOnly
 	for i, v := range m.views {
 		if sameName(v.title, o.Screen) {
 			m.cur = i

@@ -32,7 +32,10 @@ type Source interface {
 type Options struct {
 	Source Source // or Open
 	// Open connects; it runs after the first frame was drawn. Its error ends Run.
-	Open       func(ctx context.Context) (Source, error)
+	Open func(ctx context.Context) (Source, error)
+	// Explain opens the EXPLAIN session of a source; it runs when such a screen is
+	// first used, and again after a minute without use. Nil: nothing is explained.
+	Explain    func(ctx context.Context, src Source) (Explainer, error)
 	Budget     *budget.File // nil: no declared roles
 	BudgetPath string
 	Interval   time.Duration // between ticks; 0 means 1 s

@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -15,6 +16,19 @@ type overlay interface {
 	key(k string, a action) (res result, done bool)
 	// draw gives the lines inside the box, at most h of at most w cells.
 	draw(t *theme.Theme, w, h int) []string
+}
+
+// typist is an overlay that takes keys with their text.
+type typist interface {
+	typed(msg tea.KeyPressMsg) (res result, done bool)
+}
+
+// overKey gives a key to the overlay.
+func (m *model) overKey(msg tea.KeyPressMsg, a action) (result, bool) {
+	if o, ok := m.over.(typist); ok {
+		return o.typed(msg)
+	}
+	return m.over.key(msg.String(), a)
 }
 
 // frameBox draws a border round lines.

@@ -105,7 +105,7 @@ func (m *model) typed(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *model) paste(msg tea.PasteMsg) tea.Cmd {
-	if m.input == nil {
+	if m.pastedOn(msg.Content) || m.input == nil {
 		return nil
 	}
 	return m.edit(msg)

@@ -69,6 +69,7 @@ func views(g theme.Glyphs) []*view {
 	return []*view{
 		{"Roles", []screen{newRoles(g)}},
 		{"Locks", []screen{newLocks(g)}},
+		{"Explain", []screen{newExplain(g)}},
 		{"Sessions", []screen{newSessions(g)}},
 	}
 }

@@ -170,6 +170,8 @@ func sessionAct(a action, x *probes.Session) (result, bool) {
 		return result{copy: strconv.Itoa(x.PID), what: "pid " + strconv.Itoa(x.PID)}, true
 	case actCopyQuery:
 		return result{query: x}, true
+	case actExplain:
+		return result{do: explainSession(*x)}, true
 	case actCancel, actTerminate:
 		return result{end: &endWish{verb: verbOf(a), x: x}}, true
 	}

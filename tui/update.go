@@ -17,16 +17,18 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.drawn = nil
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m, tea.Batch(m.key(msg), m.settle())
 	case tea.PasteMsg:
-		return m, m.paste(msg)
+		return m, tea.Batch(m.paste(msg), m.settle())
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 		m.resize()
 	case tea.ColorProfileMsg:
 		m.setTheme(msg.Profile)
 	case openedMsg:
-		return m, m.opened(msg)
+		return m, tea.Batch(m.opened(msg), m.settle())
+	case statementsMsg, judgedMsg, unusedMsg:
+		return m, m.explained(msg)
 	case answerMsg:
 		return m, m.answered(msg)
 	case queryMsg:
@@ -66,7 +68,7 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case m.input != nil:
 		return m.typed(msg)
 	case m.over != nil:
-		res, done := m.over.key(msg.String(), a)
+		res, done := m.overKey(msg, a)
 		if done {
 			m.over = nil
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/cmd/pgsonde/demo"
+	"github.com/pgsonde/pgsonde/explain"
 	"github.com/pgsonde/pgsonde/probes"
 )
 
@@ -54,7 +55,7 @@ func (c *demoCmd) Run(a *app) error {
 		return err
 	}
 	a.ctx = ctx
-	err = a.openTUI(probes.Options{DSN: incident.DSN, Connections: a.cli.Connections, Timeout: a.cli.Timeout}, file, incident.BudgetFile, "")
+	err = a.openTUI(probes.Options{DSN: incident.DSN, Connections: a.cli.Connections, Timeout: a.cli.Timeout}, file, incident.BudgetFile, "", explain.RunnerOptions{})
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // --for is over
 		return nil
 	}

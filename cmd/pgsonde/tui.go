@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/pgsonde/pgsonde/explain"
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/tui"
@@ -12,7 +13,8 @@ import (
 
 type tuiCmd struct {
 	target
-	Screen string `placeholder:"NAME" help:"The screen to start with: roles, sessions, …"`
+	Screen      string `placeholder:"NAME" help:"The screen to start with: roles, locks, explain, sessions, …"`
+	AsSuperuser bool   `name:"explain-as-superuser" help:"As a superuser, explain text of other sessions too: planning may run functions."`
 }
 
 // Run opens the terminal UI.
@@ -25,25 +27,28 @@ func (c *tuiCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.openTUI(o, file, path, c.Screen)
+	return a.openTUI(o, file, path, c.Screen, explain.RunnerOptions{AsSuperuser: c.AsSuperuser})
 }
 
 // openTUI runs the terminal UI on one server.
-func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string) error {
+func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string, ro explain.RunnerOptions) error {
 	if err := a.checkTerminal(); err != nil {
 		return err
 	}
 	o.Notify = nil
 	ask := o.Password
+	var audit auditTrail
+	defer audit.print(a.err)
 	for {
 		inUI := o
 		if ask != nil { // the terminal belongs to the UI while it runs: leave it, ask, come back
 			inUI.Password = func(string) (string, error) { return "", errNeedPassword }
 		}
 		err := tui.Run(a.ctx, tui.Options{
-			Open:   func(ctx context.Context) (tui.Source, error) { return probes.Open(ctx, inUI) },
-			Budget: file, BudgetPath: path, Interval: a.cli.Interval, Screen: screen,
-			ASCII: a.cli.ASCII, Color: a.cli.Color, Theme: a.cli.Theme, ReadOnly: a.cli.ReadOnly,
+			Open:    func(ctx context.Context) (tui.Source, error) { return probes.Open(ctx, inUI) },
+			Explain: openExplainer(ro),
+			Budget:  file, BudgetPath: path, Interval: a.cli.Interval, Screen: screen,
+			ASCII: a.cli.ASCII, Color: a.cli.Color, Theme: a.cli.Theme, ReadOnly: a.cli.ReadOnly, Audit: audit.add,
 			In: a.in, Out: a.out, Target: redact(o.DSN),
 		})
 		if ask == nil || !errors.Is(err, errNeedPassword) {

@@ -1,0 +1,508 @@
+package tui
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/pgsonde/pgsonde/explain"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// explainScreen is the statements of the server with what is wrong about them,
+// worst first.
+type explainScreen struct {
+	g     theme.Glyphs
+	desk  *desk
+	table *table.Model
+	f     *frame
+	byKey map[string]*subject
+	moved bool // the cursor was: it stays on its row from then on
+	w, h  int
+}
+
+func newExplain(g theme.Glyphs) *explainScreen {
+	return &explainScreen{g: g, desk: &desk{}, table: table.New([]table.Column{
+		{ID: "verdict", Title: "verdict", Min: 16, Max: 18},
+		{ID: "calls", Title: "calls", Right: true, Min: 5, Max: 8, Prio: 4},
+		{ID: "time", Title: "total", Right: true, Min: 6, Max: 8, Prio: 2},
+		{ID: "mean", Title: "mean", Right: true, Min: 7, Max: 8, Prio: 7},
+		{ID: "blocks", Title: "blocks", Right: true, Min: 6, Max: 8, Prio: 5},
+		{ID: "cursor", Title: "cursor", Min: 8, Max: 22, Prio: 9},
+		{ID: "role", Title: "role", Min: 6, Max: 14, Wide: true},
+		{ID: "rows", Title: "rows", Right: true, Min: 6, Max: 9, Wide: true},
+		{ID: "query", Title: "statement", Min: 14, Grow: true, NoSort: true},
+	})}
+}
+
+// deskOf finds the desk of the Explain view.
+func deskOf(all []*view) *desk {
+	for _, v := range all {
+		if s, ok := v.stack[0].(*explainScreen); ok {
+			return s.desk
+		}
+	}
+	return &desk{}
+}
+
+func (s *explainScreen) name() string       { return "Explain" }
+func (s *explainScreen) list() *table.Model { return s.table }
+func (s *explainScreen) want(*probes.Want)  {}
+func (s *explainScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
+func (s *explainScreen) keys() []action {
+	return []action{actEnter, actPaste, actCopy, actFilter, actSort}
+}
+
+// enter asks for the statements when the screen is shown first.
+func (s *explainScreen) enter() {
+	if s.desk.can && !s.desk.listed {
+		s.desk.list()
+	}
+}
+
+func (s *explainScreen) load(f *frame) {
+	s.f = f
+	s.enter()
+	all := slices.Clone(s.desk.subjects)
+	slices.SortStableFunc(all, func(a, b *subject) int {
+		return cmp.Or(subjectHarm(b)-subjectHarm(a), cmp.Compare(totalMS(b), totalMS(a)))
+	})
+	rows := make([]table.Row, 0, len(all))
+	s.byKey = make(map[string]*subject, len(all))
+	for _, x := range all {
+		s.byKey[x.key] = x
+		rows = append(rows, s.row(x))
+	}
+	s.table.SetRows(rows)
+	if !s.moved && len(rows) > 0 {
+		s.table.Top()
+	}
+	s.arrange()
+}
+
+func (s *explainScreen) arrange() {
+	w, _ := beside(s.w, s.table.Wide())
+	s.table.SetSize(w, s.h-1-s.strip())
+}
+
+// strip is how many lines below the table are about the selected statement,
+// where there is no pane beside.
+func (s *explainScreen) strip() int {
+	if _, pane := beside(s.w, s.table.Wide()); pane > 0 || s.h < 12 || len(s.desk.subjects) == 0 {
+		return 0
+	}
+	return min(6, s.h/3)
+}
+
+// subjectHarm orders statements: their worst finding, then their verdict.
+func subjectHarm(x *subject) int {
+	if x.res == nil {
+		return 0
+	}
+	n := 10 * worst(x.res)
+	switch x.res.Verdict {
+	case explain.StartsAtOldest:
+		n += 5
+	case explain.SortsWholeTable:
+		n += 4
+	case explain.ReadsAllAfterCursor:
+		n += 3
+	case explain.Unknown:
+		return 1
+	case explain.StartsAtCursor:
+		n += 2
+	}
+	return n
+}
+
+// worst is 3 for an error, 2 for a warning, 1 for information, 0 for nothing.
+func worst(r *explain.Result) int {
+	n := 0
+	for _, f := range r.Findings {
+		switch f.Severity {
+		case explain.Error:
+			n = 3
+		case explain.Warn:
+			n = max(n, 2)
+		case explain.Info:
+			n = max(n, 1)
+		}
+	}
+	return n
+}
+
+func totalMS(x *subject) float64 {
+	if x.stat == nil {
+		return 0
+	}
+	return x.stat.TotalMS
+}
+
+// verdictWords say a verdict in at most 18 cells.
+func verdictWords(v explain.Verdict) string {
+	switch v {
+	case explain.StartsAtOldest:
+		return "starts at oldest"
+	case explain.SortsWholeTable:
+		return "sorts whole table"
+	case explain.ReadsAllAfterCursor:
+		return "reads all behind"
+	case explain.StartsAtCursor:
+		return "starts at cursor"
+	case explain.NotApplicable:
+		return "no page"
+	}
+	return "not judged"
+}
+
+// subjectSign is the sign of a statement.
+func subjectSign(x *subject) theme.Role {
+	switch {
+	case x.res == nil || x.res.Verdict == explain.Unknown:
+		return theme.Normal
+	case worst(x.res) == 3:
+		return theme.Crit
+	case worst(x.res) == 2:
+		return theme.Warn
+	}
+	return theme.Normal
+}
+
+func (s *explainScreen) row(x *subject) table.Row {
+	sign := subjectSign(x)
+	verdict := table.Cell{Role: sign}
+	queued, running := s.desk.pending(x)
+	switch {
+	case x.res != nil:
+		verdict.Text = verdictWords(x.res.Verdict)
+		if x.res.Verdict == explain.NotApplicable || x.res.Verdict == explain.Unknown {
+			verdict.Role = theme.Dim
+		}
+	case x.err != nil:
+		verdict = table.Cell{Text: "not judged", Role: theme.Dim}
+	case running:
+		verdict = table.Cell{Text: "judging", Role: theme.Dim}
+	case queued:
+		verdict = table.Cell{Text: "waits", Role: theme.Dim}
+	}
+	cells := []table.Cell{verdict, {}, {}, {}, {}, {Text: cursorColumns(x), Role: theme.Dim}, {}, {}, {Text: statementLine(x.in.SQL, s.g.Ellipsis)}}
+	if st := x.stat; st != nil {
+		cells[1] = table.Cell{Text: short(float64(st.Calls)), Num: float64(st.Calls)}
+		cells[2] = table.Cell{Text: millis(st.TotalMS), Num: st.TotalMS}
+		mean := st.TotalMS / float64(max(st.Calls, 1))
+		cells[3] = table.Cell{Text: millis(mean), Num: mean}
+		cells[4] = table.Cell{Text: short(float64(st.SharedBlocks)), Num: float64(st.SharedBlocks)}
+		cells[6] = table.Cell{Text: st.Role, Role: theme.Dim}
+		cells[7] = table.Cell{Text: short(float64(st.Rows)), Num: float64(st.Rows)}
+	} else {
+		cells[1] = table.Cell{Text: x.name, Role: theme.Dim, Num: -1}
+	}
+	return table.Row{Key: x.key, Sign: sign, Cells: cells}
+}
+
+func cursorColumns(x *subject) string {
+	if x.res == nil || x.res.Cursor == nil {
+		return ""
+	}
+	return strings.Join(x.res.Cursor.Columns, ", ")
+}
+
+// statementLine is a statement in one line, its select list left out: what
+// tells pages apart stands behind it.
+func statementLine(sql, ellipsis string) string {
+	line := clean.SQL(sql, 4*lineBytes)
+	depth := 0
+	for _, t := range sqltext.Lex(line) {
+		switch {
+		case t.IsPunct(line, "("):
+			depth++
+		case t.IsPunct(line, ")"):
+			depth--
+		case depth == 0 && t.Is(line, "from") && t.Start > 16 && strings.EqualFold(line[:6], "select"):
+			return line[:6] + " " + ellipsis + " " + line[t.Start:]
+		}
+	}
+	return line
+}
+
+// short prints a count in at most six cells.
+func short(n float64) string {
+	switch {
+	case n < 10_000:
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	case n < 1e6:
+		return strconv.FormatFloat(n/1e3, 'f', 0, 64) + " k"
+	case n < 1e9:
+		return strconv.FormatFloat(n/1e6, 'f', 1, 64) + " M"
+	}
+	return strconv.FormatFloat(n/1e9, 'f', 1, 64) + " G"
+}
+
+// millis prints milliseconds in at most eight cells.
+func millis(ms float64) string {
+	switch {
+	case ms < 10:
+		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"
+	case ms < 1000:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	case ms < 100_000:
+		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
+	}
+	return span(time.Duration(ms * float64(time.Millisecond)))
+}
+
+func (s *explainScreen) selected() *subject {
+	if r, ok := s.table.Selected(); ok {
+		return s.byKey[r.Key]
+	}
+	return nil
+}
+
+func (s *explainScreen) act(a action) (result, bool) {
+	switch a {
+	case actUp, actDown, actPageUp, actPageDown, actTop, actBottom, actSort, actReverse:
+		s.moved = true
+	case actPaste:
+		return result{open: newPaste("")}, true
+	case actRefresh:
+		if !s.desk.can {
+			return result{}, true
+		}
+		s.desk.list()
+		s.load(s.f)
+		return result{say: "reading pg_stat_statements again"}, true
+	}
+	x := s.selected()
+	if x == nil {
+		return result{}, false
+	}
+	switch a {
+	case actEnter:
+		return result{push: newPlan(s.g, s.desk, x)}, true
+	case actCopy:
+		return copyFix(x), true
+	case actCopyQuery:
+		return result{copy: x.in.SQL, what: "the statement: " + clean.SQL(x.in.SQL, 60)}, true
+	}
+	return result{}, false
+}
+
+// copyFix copies the statement that should be run instead, or the index.
+func copyFix(x *subject) result {
+	if x.res == nil || x.res.Fix == nil {
+		return result{say: "there is no fix to copy; Y copies the statement"}
+	}
+	if sql := x.res.Fix.SQL; sql != "" {
+		return result{copy: sql, what: "the fixed statement: " + clean.SQL(sql, 60)}
+	}
+	if sql := x.res.Fix.IndexSQL; sql != nil {
+		return result{copy: *sql, what: clean.SQL(*sql, 60)}
+	}
+	return result{}
+}
+
+// explainSession opens what a session runs.
+func explainSession(x probes.Session) command {
+	return func(m *model) tea.Cmd {
+		switch server := m.frame.snap.Server; {
+		case m.opt.Explain == nil:
+			return m.say("a recording has no server to explain on")
+		case x.Database != server.Database:
+			return m.say("pid " + strconv.Itoa(x.PID) + " is in database " + x.Database + ": connect there with -d to explain it")
+		case x.Query == "":
+			return m.say("pid " + strconv.Itoa(x.PID) + " shows no statement")
+		}
+		m.push(newPlan(m.theme.Glyphs, m.desk, m.desk.session(x)))
+		return nil
+	}
+}
+
+// trouble says in one line why there is no list, and what helps.
+func (d *desk) trouble() (say, cure string) {
+	switch {
+	case !d.can:
+		return "a recording has no server to explain on", "e explains a plan that was pasted as JSON"
+	case errors.Is(d.listErr, explain.ErrNoStatements):
+		return "pg_stat_statements is not installed in this database",
+			"CREATE EXTENSION pg_stat_statements, with it in shared_preload_libraries; meanwhile e explains SQL, x on a session what it runs"
+	case errors.Is(d.listErr, probes.ErrOneConnection):
+		return "explaining needs the second connection, and --connections 1 leaves none", "run pgsonde explain --statements instead"
+	case d.listErr != nil:
+		return "the statements could not be read: " + d.listErr.Error(), "r tries again"
+	}
+	return "", ""
+}
+
+// state is the line above the table: how far the judging is, what it found.
+func (s *explainScreen) state() []theme.Span {
+	d := s.desk
+	done, all := d.judged()
+	if say, cure := d.trouble(); say != "" {
+		return []theme.Span{{Text: " "}, {Role: theme.Warn, Text: "~ " + say}, {Role: theme.Dim, Text: "  " + cure}}
+	}
+	if all == 0 {
+		say := "no statement has been executed in this database since the statistics were reset"
+		if d.now != nil || len(d.queue) > 0 {
+			say = "reading pg_stat_statements"
+		}
+		return []theme.Span{{Text: "   "}, {Role: theme.Dim, Text: say}}
+	}
+	bad, odd, refused := 0, 0, 0
+	for _, x := range d.subjects {
+		switch subjectSign(x) {
+		case theme.Crit:
+			bad++
+		case theme.Warn:
+			odd++
+		}
+		if x.res != nil && x.res.Verdict == explain.Unknown {
+			refused++
+		}
+	}
+	out := []theme.Span{{Text: " "}}
+	if len(d.queue) > 0 || d.now != nil {
+		out = append(out, theme.Span{Role: theme.Mark, Text: fmt.Sprintf("judged %d of %d", done, all)}, theme.Span{Text: "  "})
+	}
+	if bad > 0 {
+		out = append(out, theme.Span{Role: theme.Crit, Text: "! " + plural(bad, "bad page")}, theme.Span{Text: "  "})
+	}
+	if odd > 0 {
+		out = append(out, theme.Span{Role: theme.Warn, Text: fmt.Sprintf("~ %d to look at", odd)}, theme.Span{Text: "  "})
+	}
+	rest := fmt.Sprintf("of %s in pg_stat_statements", plural(all, "statement"))
+	if bad+odd == 0 && done == all {
+		rest = fmt.Sprintf("nothing to say about %s", plural(all, "statement"))
+	}
+	if refused > 0 {
+		rest += fmt.Sprintf(", %d not judged", refused)
+	}
+	return append(out, theme.Span{Role: theme.Dim, Text: rest})
+}
+
+func (s *explainScreen) draw(t *theme.Theme) []string {
+	out := []string{t.Line(s.w, s.state()...)}
+	w, pane := beside(s.w, s.table.Wide())
+	body := s.table.Draw(t)
+	if say, cure := s.desk.trouble(); say != "" && len(s.desk.subjects) == 0 {
+		out, body = nil, append(s.calm(t, say, cure), make([]string, s.h)...)[:s.h]
+	}
+	if pane > 0 && len(s.desk.subjects) > 0 {
+		body = sideBySide(t, body, s.about(t, pane, len(body)), w)
+	}
+	out = append(out, body...)
+	if n := s.strip(); n > 0 {
+		about := append(s.about(t, s.w-4, n-1), make([]string, n)...)
+		out = append(out, t.Paint(theme.Dim, false, strings.Repeat(t.Rule, s.w)))
+		for _, l := range about[:n-1] {
+			out = append(out, "  "+l)
+		}
+	}
+	return append(out, make([]string, max(0, s.h-len(out)))...)[:s.h]
+}
+
+// calm says what is missing, where there is nothing else to show.
+func (s *explainScreen) calm(t *theme.Theme, say, cure string) []string {
+	out := []string{""}
+	for i, text := range []string{say, cure} {
+		for _, l := range wrap(t, []theme.Role{theme.Normal, theme.Dim}[i], "", text, s.w-6) {
+			out = append(out, "   "+l)
+		}
+	}
+	return out
+}
+
+// about is the selected statement in at most h lines: what is wrong, what helps.
+func (s *explainScreen) about(t *theme.Theme, w, h int) []string {
+	x := s.selected()
+	if x == nil {
+		return nil
+	}
+	var out []string
+	switch {
+	case x.err != nil:
+		out = wrap(t, theme.Warn, "~ ", x.err.Error(), w)
+	case x.res == nil:
+		out = []string{t.Line(w, dim("not judged yet")...)}
+	default:
+		out = s.aboutResult(t, x.res, w, h)
+	}
+	if len(out) < h-2 && (x.res == nil || x.res.Fix == nil || x.res.Fix.SQL == "") {
+		out = append(out, "")
+		for _, l := range clean.Block(x.in.SQL) {
+			for _, p := range wrapText(t.Clean(l), w) {
+				out = append(out, t.Line(w, theme.Span{Text: p}))
+			}
+		}
+	}
+	return out[:min(len(out), h)]
+}
+
+func (s *explainScreen) aboutResult(t *theme.Theme, r *explain.Result, w, h int) []string {
+	var out []string
+	for i, f := range r.Findings {
+		role := findingRole(f)
+		if i > 0 && (role == theme.Dim || h < 8) {
+			break
+		}
+		out = append(out, wrap(t, role, theme.Sign(role)+" ", f.Message, w)...)
+		if f.Action != "" && (r.Fix == nil || !strings.HasPrefix(f.Action, "use the fix")) {
+			out = append(out, wrap(t, theme.Dim, "  ", f.Action, w)...)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, t.Line(w, dim(verdictSentence(r))...))
+	}
+	if r.Fix == nil {
+		return out
+	}
+	if h >= 8 {
+		out = append(out, "")
+	}
+	out = append(out, t.Line(w, fixTitle(r.Fix)...))
+	if h < 8 {
+		_, lines := changedLines(r.SQL, r.Fix)
+		if r.Fix.SQL == "" && r.Fix.IndexSQL != nil {
+			lines = []string{*r.Fix.IndexSQL}
+		}
+		for _, l := range lines {
+			out = append(out, t.Line(w, theme.Span{Role: theme.OK, Text: "+ " + strings.TrimSpace(l)}))
+		}
+		return out
+	}
+	for _, l := range fixLines(r, w, t.ASCII) {
+		out = append(out, t.Line(w, l.left...))
+	}
+	return out
+}
+
+// verdictSentence says why there is nothing to say.
+func verdictSentence(r *explain.Result) string {
+	switch r.Verdict {
+	case explain.StartsAtCursor:
+		return "the page starts at its cursor"
+	case explain.NotApplicable:
+		return "not a page behind a cursor"
+	}
+	return verdictWords(r.Verdict)
+}
+
+// findingRole is the role of a finding about a statement.
+func findingRole(f explain.Finding) theme.Role {
+	switch f.Severity {
+	case explain.Error:
+		return theme.Crit
+	case explain.Warn:
+		return theme.Warn
+	}
+	return theme.Dim
+}

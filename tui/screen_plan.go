@@ -1,0 +1,601 @@
+package tui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/pgsonde/pgsonde/explain"
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/table"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// planScreen is one statement: verdict, findings, plans before and after, the
+// fix and what proves it, as one text with a line cursor.
+type planScreen struct {
+	g      theme.Glyphs
+	desk   *desk
+	x      *subject
+	f      *frame
+	w, h   int
+	doc    []docLine
+	of     *explain.Result // that doc was made of
+	at     int             // the line under the cursor
+	top    int
+	cases  []planCase
+	cur    int // the case shown
+	metric metric
+	all    bool
+	raw    bool
+	closed map[string]bool
+}
+
+// planCase is a plan to look at, with that of the fix where there is one.
+type planCase struct {
+	name          string
+	before, after shownPlan
+}
+
+type shownPlan struct {
+	plan  explain.Plan
+	scans []*explain.Scan
+	args  []string
+}
+
+func newPlan(g theme.Glyphs, d *desk, x *subject) *planScreen {
+	s := &planScreen{g: g, desk: d, x: x, closed: map[string]bool{}}
+	if x.res == nil && x.err == nil {
+		d.ask(errand{of: x}, true)
+	}
+	return s
+}
+
+func (s *planScreen) name() string       { return s.x.name }
+func (s *planScreen) list() *table.Model { return nil }
+func (s *planScreen) want(*probes.Want)  {}
+
+func (s *planScreen) keys() []action {
+	out := []action{actCopy, actCopyQuery, actMetric, actDetail}
+	if !s.desk.readOnly && s.desk.can && s.x.plan == nil {
+		out = slices.Insert(out, 2, actAnalyze)
+	}
+	if len(s.cases) > 1 {
+		out = append(out, actCase)
+	}
+	return append(out, actJSON)
+}
+
+func (s *planScreen) size(w, h int) {
+	if s.w != w || s.h != h {
+		s.w, s.h = w, h
+		s.build()
+	}
+}
+
+func (s *planScreen) load(f *frame) {
+	s.f = f
+	if s.x.res != s.of || s.doc == nil {
+		s.fresh()
+	}
+}
+
+// fresh takes a new result; the cursor goes to the first line.
+func (s *planScreen) fresh() {
+	s.of = s.x.res
+	s.cases, s.cur, s.at, s.top = nil, 0, 0, 0
+	if s.of != nil {
+		s.cases = casesOf(s.of)
+	}
+	s.build()
+}
+
+// casesOf are the plans of a result: those that were measured first.
+func casesOf(r *explain.Result) []planCase {
+	var out []planCase
+	if f := r.Fix; f != nil {
+		var old, now []explain.Step
+		for _, s := range f.Steps {
+			if s.Plan.Tree == nil {
+				continue
+			}
+			if s.Fixed {
+				now = append(now, s)
+			} else {
+				old = append(old, s)
+			}
+		}
+		for i := range min(len(old), len(now)) {
+			b, a := old[len(old)-1-i], now[len(now)-1-i]
+			name := fmt.Sprintf("measured at %.3g %% and, fixed, at %.3g %%", 100*b.At, 100*a.At)
+			out = append(out, planCase{name, shownPlan{b.Plan, b.Scans, nil}, shownPlan{a.Plan, a.Scans, nil}})
+		}
+	}
+	measured := 0
+	for i, c := range r.Plans {
+		if c.Plan.Tree == nil {
+			continue
+		}
+		p := planCase{name: c.Case, before: shownPlan{c.Plan, c.Scans, c.Params}}
+		if c.Case == "generic" {
+			p.name = "generic plan"
+		}
+		if len(c.Params) > 0 {
+			p.name += " cursor"
+		}
+		if i == 0 && r.Fix != nil && r.Fix.After.Plan.Tree != nil {
+			p.after = shownPlan{r.Fix.After.Plan, r.Fix.After.Scans, nil}
+		}
+		if c.Measured && i > 0 {
+			out = slices.Insert(out, measured, p)
+			measured++
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// build makes the text again; the cursor stays on its line.
+func (s *planScreen) build() {
+	s.doc = nil
+	if s.w <= 0 {
+		return
+	}
+	w := s.w - 2
+	switch r := s.x.res; {
+	case s.raw && len(s.cases) > 0:
+		s.rawPlan(w)
+	case r != nil:
+		s.result(r, w)
+	default:
+		if s.x.err != nil {
+			s.wrapped(theme.Warn, "~ ", s.x.err.Error(), w)
+		}
+		s.sql("statement", s.x.in.SQL, w)
+	}
+	if len(s.doc) == 0 {
+		s.doc = []docLine{{}}
+	}
+	s.to(s.at)
+}
+
+func (s *planScreen) ascii() bool { return s.f != nil && s.f.ascii }
+
+// wrapped adds text behind a sign.
+func (s *planScreen) wrapped(role theme.Role, lead, text string, w int) {
+	for i, l := range wrapText(cleanFor(clean.SQL(text, 0), s.ascii()), max(8, w-len(lead))) {
+		if i > 0 {
+			lead = strings.Repeat(" ", len(lead))
+		}
+		s.doc = append(s.doc, docLine{left: []theme.Span{{Role: role, Text: lead + l}}})
+	}
+}
+
+func (s *planScreen) heading(right []theme.Span, left ...theme.Span) {
+	s.doc = append(s.doc, docLine{left: left, right: right, rule: true})
+}
+
+func (s *planScreen) sql(title, sql string, w int) {
+	s.heading(nil, theme.Span{Role: theme.Strong, Text: title})
+	for _, l := range strings.Split(sql, "\n") {
+		s.doc = append(s.doc, sqlLine(" ", theme.Normal, markedLine{text: l}, w, s.ascii())...)
+	}
+}
+
+// result is the whole text about a judged statement.
+func (s *planScreen) result(r *explain.Result, w int) {
+	for _, f := range r.Findings {
+		role := findingRole(f)
+		s.wrapped(role, theme.Sign(role)+" ", f.Message, w)
+		if f.Action != "" && (r.Fix == nil || !strings.HasPrefix(f.Action, "use the fix")) {
+			s.wrapped(theme.Dim, "  ", f.Action, w)
+		}
+	}
+	if len(r.Findings) == 0 {
+		s.wrapped(theme.Dim, "  ", verdictSentence(r), w)
+	}
+	wide := w >= sideWidth-2
+	if len(s.cases) > 0 {
+		s.plans(s.cases[s.cur], w, wide)
+	}
+	if f := r.Fix; f != nil {
+		s.heading(nil, fixTitle(f)...)
+		if f.First != "" {
+			s.wrapped(theme.Dim, "  ", "first page, when "+f.When+":", w)
+			for _, l := range strings.Split(f.First, "\n") {
+				for _, d := range sqlLine("+", theme.OK, markedLine{text: l, marked: true, to: len(l)}, w, s.ascii()) {
+					d.part = partFirst
+					s.doc = append(s.doc, d)
+				}
+			}
+			s.wrapped(theme.Dim, "  ", "next pages:", w)
+		}
+		if wide && f.SQL != "" {
+			s.sqlBeside(r, w)
+		} else {
+			s.doc = append(s.doc, fixLines(r, w, s.ascii())...)
+		}
+		s.doc = append(s.doc, proofLines(f, w, s.ascii())...)
+	}
+	if r.Fix == nil || r.Fix.SQL == "" {
+		s.sql("statement", r.SQL, w)
+	}
+	s.caseList(r, w)
+	for _, t := range r.Tried {
+		s.wrapped(theme.Dim, "  ", "not offered: "+t.Kind+": "+t.Why, w)
+	}
+}
+
+// columns are the widths of two texts beside each other.
+func columns(w int) (left, right int) {
+	left = (w - 3) / 2
+	return left, w - 3 - left
+}
+
+// plans adds a plan and that of the fix, beside each other where there is room.
+func (s *planScreen) plans(c planCase, w int, wide bool) {
+	view := func(p shownPlan, side string, w int) *planView {
+		return &planView{plan: p.plan, scans: p.scans, side: side, g: s.g, ascii: s.ascii(), metric: s.metric, all: s.all, closed: s.closed, w: w}
+	}
+	title := func(what string, v *planView) docLine {
+		l := docLine{left: []theme.Span{{Role: theme.Strong, Text: what}}, right: v.titles(), rule: true}
+		if ms := v.plan.ExecutionMS; ms != nil {
+			l.left = append(l.left, theme.Span{Role: theme.Dim, Text: "  " + millis(*ms)})
+		}
+		if b := v.plan.Root.Buffers; b != nil {
+			l.left = append(l.left, theme.Span{Role: theme.Dim, Text: "  " + mib(b.Shared())})
+		}
+		return l
+	}
+	name := c.name
+	if c.after.plan.Tree == nil {
+		v := view(c.before, "b", w)
+		s.doc = append(append(s.doc, title(name, v)), v.lines()...)
+	} else if lw, rw := columns(w); wide {
+		b, a := view(c.before, "b", lw), view(c.after, "a", rw)
+		s.beside(append([]docLine{title(name, b)}, b.lines()...), append([]docLine{title("after the fix", a)}, a.lines()...))
+	} else {
+		b, a := view(c.before, "b", w), view(c.after, "a", w)
+		s.doc = append(append(s.doc, title(name, b)), b.lines()...)
+		s.doc = append(append(s.doc, title("after the fix", a)), a.lines()...)
+	}
+	if len(c.before.args) > 0 {
+		s.wrapped(theme.Dim, "  with ", strings.Join(c.before.args, ", "), w)
+	}
+}
+
+// beside adds two texts next to each other.
+func (s *planScreen) beside(left, right []docLine) {
+	for i := range max(len(left), len(right)) {
+		var l, r docLine
+		if i < len(left) {
+			l = left[i]
+		}
+		if i < len(right) {
+			r = right[i]
+		}
+		l.beside = &r
+		s.doc = append(s.doc, l)
+	}
+}
+
+// sqlBeside adds the statement and its fix next to each other.
+func (s *planScreen) sqlBeside(r *explain.Result, w int) {
+	lw, rw := columns(w)
+	start, end := oldRange(r.SQL, r.Fix)
+	side := func(all []markedLine, sign string, role theme.Role, w int) (out []docLine) {
+		for _, l := range all {
+			if l.marked {
+				out = append(out, sqlLine(sign, role, l, w, s.ascii())...)
+			} else {
+				out = append(out, sqlLine(" ", theme.Normal, markedLine{text: l.text}, w, s.ascii())...)
+			}
+		}
+		return out
+	}
+	s.beside(side(markLines(r.SQL, start, end), "-", theme.Dim, lw), side(markLines(r.Fix.SQL, r.Fix.Changed[0], r.Fix.Changed[1]), "+", theme.OK, rw))
+	s.doc = append(s.doc, indexLines(r.Fix, w, s.ascii())...)
+}
+
+// caseList is a line for each plan: what scan, where it starts, what it costs.
+func (s *planScreen) caseList(r *explain.Result, w int) {
+	if len(r.Plans) < 2 {
+		return
+	}
+	s.heading(nil, theme.Span{Role: theme.Strong, Text: "cases"})
+	for _, c := range r.Plans {
+		line := fmt.Sprintf("%-8s %s", c.Case, c.Node)
+		if c.Index != nil {
+			line += " " + *c.Index
+		}
+		role := theme.Normal
+		switch c.Starts {
+		case "":
+		case "oldest":
+			line += ", starts at oldest"
+			role = theme.Crit
+		case "all":
+			line += ", reads all"
+		default:
+			line += ", starts at " + c.Starts
+		}
+		line += ", cost " + short2(c.TotalCost)
+		if c.RowsRemoved != nil {
+			line += ", " + short(*c.RowsRemoved) + " rows removed"
+		}
+		if c.SharedBlocks != nil {
+			line += ", " + short(*c.SharedBlocks) + " blocks"
+		}
+		if c.MS != nil {
+			line += ", " + millis(*c.MS)
+		}
+		s.wrapped(role, theme.Sign(role)+" ", line, w)
+	}
+}
+
+// rawPlan is the plan as the server printed it.
+func (s *planScreen) rawPlan(w int) {
+	c := s.cases[s.cur]
+	for _, p := range []struct {
+		name string
+		raw  []byte
+	}{{c.name, c.before.plan.Raw}, {"after the fix", c.after.plan.Raw}} {
+		if len(p.raw) == 0 {
+			continue
+		}
+		s.heading(nil, theme.Span{Role: theme.Strong, Text: p.name})
+		var b bytes.Buffer
+		if json.Indent(&b, p.raw, "", "  ") != nil {
+			b.Reset()
+			b.Write(p.raw)
+		}
+		for _, l := range clean.Block(b.String()) {
+			for _, part := range wrapText(cleanFor(l, s.ascii()), max(8, w)) {
+				s.doc = append(s.doc, docLine{left: []theme.Span{{Text: part}}})
+			}
+		}
+	}
+}
+
+// page is how many lines of the text are on screen.
+func (s *planScreen) page() int { return max(1, s.h-1) }
+
+// to moves the cursor, and what is on screen with it.
+func (s *planScreen) to(i int) {
+	s.at = max(0, min(i, len(s.doc)-1))
+	s.top = max(0, min(min(s.top, s.at), len(s.doc)-s.page()))
+	s.top = max(s.top, s.at-s.page()+1)
+}
+
+// fold folds or unfolds the plan node under the cursor.
+func (s *planScreen) fold(shut, toggle bool) bool {
+	l := s.doc[s.at]
+	key := l.node
+	if key == "" && l.beside != nil {
+		key = l.beside.node
+	}
+	if key == "" {
+		return false
+	}
+	if toggle {
+		shut = !s.closed[key]
+	}
+	if shut {
+		s.closed[key] = true
+	} else {
+		delete(s.closed, key)
+	}
+	s.build()
+	for i, l := range s.doc {
+		if l.node == key || l.beside != nil && l.beside.node == key {
+			s.to(i)
+			break
+		}
+	}
+	return true
+}
+
+func (s *planScreen) act(a action) (result, bool) {
+	switch a {
+	case actUp:
+		s.to(s.at - 1)
+	case actDown:
+		s.to(s.at + 1)
+	case actPageUp:
+		s.to(s.at - s.page()/2)
+	case actPageDown:
+		s.to(s.at + s.page()/2)
+	case actTop:
+		s.to(0)
+	case actBottom:
+		s.to(len(s.doc) - 1)
+	case actLeft, actRight, actEnter:
+		s.fold(a == actLeft, a == actEnter)
+	case actMetric:
+		return s.nextMetric(), true
+	case actDetail:
+		s.all = !s.all
+		s.build()
+	case actJSON:
+		s.raw = !s.raw
+		s.at, s.top = 0, 0
+		s.build()
+	case actCase:
+		if len(s.cases) > 1 {
+			s.cur = (s.cur + 1) % len(s.cases)
+			s.build()
+			return result{say: s.cases[s.cur].name}, true
+		}
+	case actCopy:
+		return s.copy(), true
+	case actCopyQuery:
+		return result{copy: s.x.in.SQL, what: "the statement: " + clean.SQL(s.x.in.SQL, 60)}, true
+	case actRefresh:
+		s.desk.ask(errand{of: s.x}, true)
+		return result{say: "judging it again"}, true
+	case actAnalyze:
+		return s.analyze(), true
+	case actPaste:
+		return result{open: newPaste("")}, true
+	default:
+		return result{}, false
+	}
+	return result{}, true
+}
+
+// nextMetric goes to the next one that the plan knows.
+func (s *planScreen) nextMetric() result {
+	if len(s.cases) == 0 {
+		return result{}
+	}
+	t := s.cases[s.cur].before.plan.Tree
+	for range metrics {
+		if s.metric = (s.metric + 1) % metrics; s.metric.has(t) {
+			break
+		}
+	}
+	s.build()
+	say := "bars show " + s.metric.String()
+	if !t.Analyzed {
+		say += "; time and blocks come with ANALYZE (a)"
+	}
+	return result{say: say}
+}
+
+// copy copies what the cursor is on: the index, the first page's statement, else
+// the fixed statement.
+func (s *planScreen) copy() result {
+	if r := s.x.res; r != nil && r.Fix != nil {
+		switch p := s.doc[s.at].part; {
+		case p == partIndex && r.Fix.IndexSQL != nil:
+			return result{copy: *r.Fix.IndexSQL, what: clean.SQL(*r.Fix.IndexSQL, 60)}
+		case p == partFirst:
+			return result{copy: r.Fix.First, what: "the first page's statement: " + clean.SQL(r.Fix.First, 60)}
+		}
+	}
+	return copyFix(s.x)
+}
+
+// analyze asks before anything is executed, and says what will be.
+func (s *planScreen) analyze() result {
+	switch {
+	case s.desk.readOnly:
+		return result{say: "--read-only executes nothing"}
+	case !s.desk.can || s.x.plan != nil:
+		return result{say: "there is no server to execute it on"}
+	case s.x.res == nil || s.x.res.Verdict == explain.Unknown:
+		return result{say: "it could not be planned, so it is not executed"}
+	}
+	lines := []string{"This executes the statement, in READ ONLY transactions that are", "rolled back, each under a timeout of 2 s:", ""}
+	if s.x.res.Fix != nil && s.x.res.Fix.SQL != "" {
+		lines = append(lines, "twice as it is, with the cursor near the first rows,", "twice fixed, there and in the middle,", "and both at five cursors, to compare the rows.")
+	} else if n := len(s.x.res.Plans); n > 1 {
+		lines = append(lines, fmt.Sprintf("once for each of its %d cases.", n-1))
+	} else {
+		lines = append(lines, "once.")
+	}
+	lines = append(lines, "", "Statements that write, lock rows or call volatile functions", "are not executed.", "", clean.SQL(s.x.in.SQL, 200))
+	x, d := s.x, s.desk
+	return result{open: newConfirm("Run with ANALYZE", lines, result{do: func(m *model) tea.Cmd {
+		d.ask(errand{of: x, analyze: true}, true)
+		return tea.Batch(m.say("executing"), m.settle())
+	}})}
+}
+
+func (s *planScreen) draw(t *theme.Theme) []string {
+	out := make([]string, 0, s.h)
+	out = append(out, s.head(t))
+	for i := s.top; i < len(s.doc) && len(out) < s.h; i++ {
+		mark := " "
+		if i == s.at {
+			mark = t.Select
+		}
+		out = append(out, t.Paint(theme.Strong, false, mark)+" "+s.line(t, s.doc[i]))
+	}
+	return append(out, make([]string, max(0, s.h-len(out)))...)[:s.h]
+}
+
+// line draws a line of the text.
+func (s *planScreen) line(t *theme.Theme, l docLine) string {
+	w := s.w - 2
+	if l.beside == nil {
+		return drawDoc(t, l, w)
+	}
+	lw, rw := columns(w)
+	return theme.Pad(drawDoc(t, l, lw), lw) + " " + t.Paint(theme.Dim, false, t.Bar) + " " + drawDoc(t, *l.beside, rw)
+}
+
+func drawDoc(t *theme.Theme, l docLine, w int) string {
+	if !l.rule {
+		if len(l.right) == 0 {
+			return t.Line(w, l.left...)
+		}
+		return t.Split(w, l.left, l.right)
+	}
+	n := w - t.SpansWidth(l.left) - t.SpansWidth(l.right) - 1
+	if n < 1 {
+		return t.Line(w, l.left...)
+	}
+	return t.Line(w, l.left...) + " " + t.Paint(theme.Dim, false, strings.Repeat(t.Rule, n)) + t.Line(w, l.right...)
+}
+
+// head is the statement in one line: verdict, what it costs, what is known.
+func (s *planScreen) head(t *theme.Theme) string {
+	queued, running := s.desk.pending(s.x)
+	var right []theme.Span
+	switch {
+	case running:
+		right = []theme.Span{{Role: theme.Mark, Text: "judging "}}
+	case queued:
+		right = []theme.Span{{Role: theme.Mark, Text: "waits "}}
+	}
+	r := s.x.res
+	if r == nil {
+		return t.Split(s.w, []theme.Span{{Text: "   "}, {Role: theme.Dim, Text: "not judged yet"}}, right)
+	}
+	role := subjectSign(s.x)
+	left := []theme.Span{{Text: " "}, {Role: role, Text: theme.Sign(role) + " "}, {Role: strong(role), Text: verdictWords(r.Verdict)}}
+	for _, fact := range s.headFacts(r) {
+		left = append(left, theme.Span{Role: theme.Dim, Text: " " + t.Dot + " "}, theme.Span{Text: fact})
+	}
+	if len(right) == 0 && len(s.doc) > s.page() {
+		right = dim(fmt.Sprintf("%d/%d ", min(len(s.doc), s.top+s.page()), len(s.doc)))
+	}
+	return t.Split(s.w, left, right)
+}
+
+func (s *planScreen) headFacts(r *explain.Result) []string {
+	var out []string
+	if st := s.x.stat; st != nil {
+		out = append(out, short(float64(st.Calls))+" calls, "+millis(st.TotalMS))
+	}
+	if f := r.Fix; f != nil && len(f.Steps) == 4 {
+		out = append(out, short(f.Steps[1].Blocks)+" to "+short(f.Steps[3].Blocks)+" blocks")
+	} else if len(s.cases) > 0 {
+		c := s.cases[s.cur]
+		if b := c.before.plan.Root.Buffers; b != nil {
+			out = append(out, mib(b.Shared()))
+		}
+		if ms := c.before.plan.ExecutionMS; ms != nil {
+			out = append(out, millis(*ms))
+		}
+		if c.after.plan.Tree != nil {
+			out = append(out, "cost "+costs(c.before.plan.Root.TotalCost, c.after.plan.Root.TotalCost))
+		} else {
+			out = append(out, "cost "+short2(c.before.plan.Root.TotalCost))
+		}
+	}
+	out = append(out, plural(len(r.Findings), "finding"))
+	if c := r.Cursor; c != nil {
+		out = append(out, "cursor "+strings.Join(c.Columns, ", ")+" ("+string(c.Form)+")")
+	} else if r.Pagination != explain.NoPaging {
+		out = append(out, string(r.Pagination))
+	}
+	return out
+}

@@ -1,0 +1,369 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/pgsonde/pgsonde/explain"
+	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/tui/clean"
+	"github.com/pgsonde/pgsonde/tui/spark"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// metric is what the bars of a plan compare.
+type metric uint8
+
+const (
+	byCost metric = iota
+	byRows
+	byTime
+	byBlocks
+	metrics
+)
+
+func (m metric) String() string { return [...]string{"cost", "rows", "time", "blocks"}[m] }
+
+// has says that a plan knows the metric.
+func (m metric) has(t *plan.Tree) bool {
+	switch m {
+	case byTime:
+		return t.Root.Find(func(n *plan.Node) bool { return n.Actual != nil && n.Actual.TotalMS > 0 }) != nil
+	case byBlocks:
+		return t.Root.Buffers != nil
+	}
+	return true
+}
+
+// own is a node's part of the metric, its children's taken off.
+func (m metric) own(n *plan.Node) float64 {
+	switch m {
+	case byRows:
+		return nodeRows(n)
+	case byTime:
+		return n.ExclusiveMS
+	case byBlocks:
+		return n.ExclusiveBlocks
+	}
+	c := n.TotalCost
+	for _, k := range n.Children {
+		c -= k.TotalCost
+	}
+	return max(c, 0)
+}
+
+// text prints a node's metric.
+func (m metric) text(n *plan.Node) string {
+	switch m {
+	case byRows:
+		return short(nodeRows(n))
+	case byTime:
+		if n.NeverExecuted() {
+			return ""
+		}
+		return millis(n.ExclusiveMS)
+	case byBlocks:
+		if n.ExclusiveBlocks == 0 {
+			return ""
+		}
+		return short(n.ExclusiveBlocks)
+	}
+	return short2(n.TotalCost)
+}
+
+// nodeRows is how many rows come out of a node, and how many it threw away.
+func nodeRows(n *plan.Node) float64 {
+	rows, ok := n.TotalRows()
+	if !ok {
+		return n.PlanRows
+	}
+	removed, _ := n.Removed()
+	return rows + removed
+}
+
+// planView draws one plan as lines.
+type planView struct {
+	plan   explain.Plan
+	scans  []*explain.Scan
+	side   string // before the keys of its nodes
+	g      theme.Glyphs
+	ascii  bool
+	metric metric
+	all    bool            // every condition of every node
+	closed map[string]bool // folded nodes
+	w      int
+
+	most float64 // the largest own part
+	out  []docLine
+}
+
+const planBar = 8
+
+func (v *planView) lines() []docLine {
+	if v.plan.Tree == nil {
+		return nil
+	}
+	if !v.metric.has(v.plan.Tree) {
+		v.metric = byCost
+	}
+	v.plan.Root.Walk(func(n *plan.Node) bool {
+		v.most = max(v.most, v.metric.own(n))
+		return true
+	})
+	v.node(v.plan.Root, v.side, "", "")
+	return v.out
+}
+
+// titles heads the figures of a plan.
+func (v *planView) titles() []theme.Span {
+	m := v.metric
+	if !m.has(v.plan.Tree) {
+		m = byCost
+	}
+	return []theme.Span{{Role: theme.Dim, Text: fmt.Sprintf(" %*s %*s", planBar+8, m, rowsWidth, "rows")}}
+}
+
+const rowsWidth = 10
+
+// node adds a node and what hangs below it.
+func (v *planView) node(n *plan.Node, key, lead, below string) {
+	fold := ""
+	if len(n.Children) > 0 {
+		fold = v.g.Open + " "
+		if v.closed[key] {
+			fold = v.g.Closed + " "
+		}
+	}
+	scan := v.scanOf(n)
+	role, mark := scanMark(scan)
+	name := theme.Normal
+	if role == theme.Crit || role == theme.Warn {
+		name = role
+	}
+	figures := v.figures(n, role)
+	room := v.w - spansWidth(figures) - clean.Width(lead+fold)
+	label := nodeLabel(n, room-clean.Width(mark))
+	left := []theme.Span{{Role: theme.Dim, Text: lead + fold}, {Role: name, Text: label}}
+	if mark != "" {
+		left = append(left, theme.Span{Text: "  "}, theme.Span{Role: role, Text: mark})
+	}
+	v.out = append(v.out, docLine{left: left, right: figures, node: key})
+	under := below
+	if len(n.Children) > 0 && !v.closed[key] {
+		under += v.g.Pipe
+	} else {
+		under += "   "
+	}
+	v.facts(n, scan, key, under)
+	if v.closed[key] {
+		return
+	}
+	for i, c := range n.Children {
+		branch, deeper := v.g.Tee, v.g.Pipe
+		if i == len(n.Children)-1 {
+			branch, deeper = v.g.Elbow, "   "
+		}
+		v.node(c, key+"."+strconv.Itoa(i), below+branch, below+deeper)
+	}
+}
+
+func spansWidth(s []theme.Span) int {
+	n := 0
+	for _, x := range s {
+		n += clean.Width(x.Text)
+	}
+	return n
+}
+
+// figures are the bar, the metric and the rows of a node.
+func (v *planView) figures(n *plan.Node, role theme.Role) []theme.Span {
+	if role != theme.Crit && role != theme.Warn {
+		role = theme.Normal
+	}
+	full, rest := spark.Stack(v.g, v.metric.own(n), 0, max(v.most, 1e-9), planBar)
+	rows := short(n.PlanRows)
+	if n.Actual != nil {
+		rows = measuredRows(n)
+	}
+	rowRole := theme.Normal
+	if f := n.EstimateFactor(); f >= 10 || f > 0 && f <= 0.1 {
+		rowRole = theme.Warn
+	}
+	if n.NeverExecuted() {
+		rows, rowRole = "never ran", theme.Dim
+	}
+	return []theme.Span{
+		{Text: " "},
+		{Role: role, Text: full},
+		{Role: theme.Dim, Text: rest},
+		{Text: fmt.Sprintf("%8s", v.metric.text(n))},
+		{Text: " "},
+		{Role: rowRole, Text: fmt.Sprintf("%*s", rowsWidth, rows)},
+	}
+}
+
+// measuredRows is rows with the loops multiplied out.
+func measuredRows(n *plan.Node) string {
+	total, _ := n.TotalRows()
+	s := short(total)
+	if n.Actual.Loops > 1 {
+		s += " (" + short(n.Actual.Loops) + " l)"
+	}
+	return s
+}
+
+func (v *planView) scanOf(n *plan.Node) *explain.Scan {
+	for _, s := range v.scans {
+		if s.Node == n {
+			return s
+		}
+	}
+	return nil
+}
+
+// scanMark says where a scan starts, and how bad that is.
+func scanMark(s *explain.Scan) (theme.Role, string) {
+	if s == nil || s.Class.Starts() == "" {
+		return theme.Normal, ""
+	}
+	words := map[string]string{"oldest": "starts at oldest", "cursor": "starts at cursor", "first": "starts at first row", "all": "reads all"}
+	mark := words[s.Class.Starts()]
+	switch {
+	case s.Tiny():
+		return theme.Dim, mark
+	case s.Class.Starts() == "oldest":
+		return theme.Crit, "! " + mark
+	case s.Class == explain.FullSort && s.Limited:
+		return theme.Warn, "~ " + mark
+	case s.Class.Starts() == "cursor":
+		return theme.OK, mark
+	}
+	return theme.Dim, mark
+}
+
+// nodeLabel names a node in at most w cells, the most telling words first.
+func nodeLabel(n *plan.Node, w int) string {
+	name := n.Type
+	if n.JoinType != "" && n.JoinType != "Inner" {
+		name += " " + n.JoinType
+	}
+	if n.Operation != "" {
+		name = n.Operation
+	}
+	if n.Backward {
+		name += " Backward"
+	}
+	if n.SubplanName != "" {
+		name = n.SubplanName + ": " + name
+	}
+	on := n.Relation
+	if n.CTE != "" {
+		on = n.CTE
+	}
+	if n.Function != "" {
+		on = n.Function
+	}
+	long := name
+	if n.Index != "" {
+		long += " " + n.Index
+	}
+	if on != "" {
+		with := long + " on " + on
+		if n.Index == "" || clean.Width(clean.Line(with)) <= w {
+			return with
+		}
+	}
+	return long
+}
+
+// facts adds what has to be said about a node, below it: what a guilty scan does,
+// what was thrown away, a wrong estimate; with detail its conditions too.
+func (v *planView) facts(n *plan.Node, scan *explain.Scan, key, under string) {
+	role, _ := scanMark(scan)
+	guilty := role == theme.Crit || role == theme.Warn
+	for _, c := range conditions(n) {
+		if v.all || guilty || scan != nil && c[0] == "Index Cond" {
+			most := 1
+			if v.all {
+				most = 6
+			}
+			v.fact(key, under, theme.Dim, c[0]+": "+c[1], most)
+		}
+	}
+	if removed, ok := n.Removed(); ok && removed > 0 {
+		kept, _ := n.TotalRows()
+		share := 100 * removed / max(removed+kept, 1)
+		if share >= 50 && removed >= 100 || v.all {
+			r := theme.Dim
+			if share >= 90 && removed >= 1000 {
+				r = theme.Warn
+			}
+			v.fact(key, under, r, fmt.Sprintf("%s %s rows removed, %.4g %% of those read", theme.Sign(r), short(removed), share), 1)
+		}
+	}
+	if f := n.EstimateFactor(); f >= 10 || f > 0 && f <= 0.1 {
+		v.fact(key, under, theme.Warn, "~ "+estimate(f), 1)
+	}
+	if !v.all {
+		return
+	}
+	text := fmt.Sprintf("cost %.2f to %.2f, %.0f rows of %d bytes expected", n.StartupCost, n.TotalCost, n.PlanRows, n.PlanWidth)
+	if a := n.Actual; a != nil && a.Loops > 0 {
+		text += fmt.Sprintf("; came %s x %s", short(a.Rows), short(a.Loops))
+	}
+	v.fact(key, under, theme.Dim, text, 1)
+	if b := n.Buffers; b != nil {
+		v.fact(key, under, theme.Dim, fmt.Sprintf("blocks: %s in memory, %s read; own %s (%s)", short(b.SharedHit), short(b.SharedRead), short(n.ExclusiveBlocks), mib(n.ExclusiveBlocks)), 1)
+	}
+	if scan != nil && scan.Why != "" {
+		v.fact(key, under, theme.Dim, scan.Why, 4)
+	}
+}
+
+// estimate says how far off the planner was.
+func estimate(f float64) string {
+	if f >= 1 {
+		return fmt.Sprintf("x%s more rows than expected", short(f))
+	}
+	return fmt.Sprintf("x%s fewer rows than expected", short(1/f))
+}
+
+func conditions(n *plan.Node) [][2]string {
+	var out [][2]string
+	for _, c := range [][2]string{
+		{"Index Cond", n.IndexCond},
+		{"Recheck Cond", n.RecheckCond},
+		{"Hash Cond", n.HashCond},
+		{"Merge Cond", n.MergeCond},
+		{"Filter", n.Filter},
+		{"Join Filter", n.JoinFilter},
+		{"One-Time Filter", n.OneTimeFilter},
+		{"Sort Key", strings.Join(n.SortKey, ", ")},
+		{"Presorted Key", strings.Join(n.PresortedKey, ", ")},
+		{"Group Key", strings.Join(n.GroupKey, ", ")},
+	} {
+		if c[1] != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// fact adds text below a node, on at most most lines.
+func (v *planView) fact(key, under string, role theme.Role, text string, most int) {
+	lead := under + "  "
+	w := max(8, v.w-clean.Width(lead))
+	lines := wrapText(cleanFor(clean.SQL(text, 4000), v.ascii), w)
+	for i, l := range lines {
+		if i == most {
+			return
+		}
+		if i == most-1 && len(lines) > most {
+			l = ansi.Truncate(l, w-2, "") + " " + v.g.Ellipsis
+		}
+		v.out = append(v.out, docLine{left: []theme.Span{{Role: theme.Dim, Text: lead}, {Role: role, Text: l}}, node: key})
+	}
+}
