@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -21,7 +22,9 @@ const (
 	mostAsked = 200
 	// longQueue: beyond this many in one queue asking for each costs more than one
 	// reading of the whole table.
-	longQueue = 150
+	longQueue    = 150
+	mostDoubtful = 8                    // … and this many are asked for all the same
+	nearArrivals = 5 * time.Millisecond // waitstart does not order what is nearer
 	// storm: with so many sessions queuing for the lock manager's own latches
 	// nobody else should go there.
 	storm = 10
@@ -148,12 +151,33 @@ func (r *lockReader) whole(ctx context.Context, l *Locks, relations bool) error 
 	if r.longest <= longQueue {
 		l.Reading = ReadDetail
 	} else {
-		waiters = nil
+		waiters = doubtful(l.Rows)
 	}
 	if len(waiters) > mostAsked {
 		waiters, limit = nil, mostAsked
 	}
 	return r.edges(ctx, l, limit, waiters, all)
+}
+
+// doubtful are the waiters of long queues whose order the lock table does not
+// tell, for they came nearly together; a few, for each answer is dear there.
+func doubtful(rows []LockRow) []int {
+	queues := map[LockTag][]*LockRow{}
+	for i := range rows {
+		if !rows[i].Granted {
+			queues[rows[i].Tag] = append(queues[rows[i].Tag], &rows[i])
+		}
+	}
+	out := []int{}
+	for _, q := range queues {
+		slices.SortFunc(q, func(a, b *LockRow) int { return a.WaitStart.Compare(b.WaitStart) })
+		for i := 1; i < len(q) && len(out) < mostDoubtful; i++ {
+			if q[i].WaitStart.Sub(q[i-1].WaitStart) < nearArrivals {
+				out = append(out, q[i].PID)
+			}
+		}
+	}
+	return out
 }
 
 // answers asks the server for the oldest waiters; with detail it then reads

@@ -328,6 +328,21 @@ func TestLocksUnderCatalogLocks(t *testing.T) {
 	})
 }
 
+// TestLocksLongQueue: one reading of the table stands for hundreds of answers.
+func TestLocksLongQueue(t *testing.T) {
+	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{Settings: map[string]string{"max_connections": "220", "deadlock_timeout": "600s"}})
+	s := open(t, Options{DSN: srv.DSN("postgres", "postgres")})
+	root, _ := jam(t, srv, longQueue+10)
+	locks(t, s)
+	l := locks(t, s)
+	if l.Reading != ReadGraph || l.Waiting != longQueue+10 || len(l.Waits) > mostDoubtful || len(l.Procs) != longQueue+11 {
+		t.Errorf("got reading %s, %d waiting, %d answers, %d processes", l.Reading, l.Waiting, len(l.Waits), len(l.Procs))
+	}
+	if !slices.ContainsFunc(l.Rows, func(r LockRow) bool { return r.PID == int(root.PgConn().PID()) && r.Granted }) {
+		t.Errorf("no entry of the root in %d rows", len(l.Rows))
+	}
+}
+
 // TestLocksInAStorm: sessions queue for the lock manager's own latches, so the
 // reader leaves it alone and says so.
 func TestLocksInAStorm(t *testing.T) {

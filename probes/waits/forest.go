@@ -141,7 +141,9 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 			f.Waiters++
 		}
 	}
-	f.Unasked = max(0, l.Waiting-f.Waiters)
+	if l.Reading == probes.ReadEdges {
+		f.Unasked = max(0, l.Waiting-len(l.Waits))
+	}
 	f.draw(l)
 	return f
 }
