@@ -52,7 +52,7 @@ func Readable(sql string) (Explainable, error) {
 	}
 	switch q.Verb {
 	case "select", "with", "values", "table":
-		if !q.Writes {
+		if !q.Writes && !mayWrite(q.source) {
 			return Explainable{SQL: q.SQL, Start: start}, nil
 		}
 		err = ErrWrites
@@ -70,6 +70,27 @@ func Readable(sql string) (Explainable, error) {
 		}
 	}
 	return Explainable{}, err
+}
+
+// mayWrite looks at the tokens alone, so that no nesting hides a write: INTO,
+// which is reserved, or a data-changing word right behind a parenthesis.
+func mayWrite(s *source) bool {
+	for i, t := range s.toks {
+		if t.Kind != Word || i == 0 {
+			continue
+		}
+		switch prev := s.toks[i-1]; {
+		case t.Is(s.text, "into"):
+			if !prev.IsPunct(s.text, ".") && !prev.Is(s.text, "as") {
+				return true
+			}
+		case prev.IsPunct(s.text, "("):
+			if t.Is(s.text, "insert") || t.Is(s.text, "update") || t.Is(s.text, "delete") || t.Is(s.text, "merge") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // uses reports whether the block reads a WITH query defined outside it, so that
