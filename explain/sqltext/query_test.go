@@ -118,6 +118,7 @@ func TestReadable(t *testing.T) {
 		{sql: "with x as (delete from t returning *) select * from x", err: ErrWrites},
 		{sql: strings.Repeat("(", 500) + "select 1 into t" + strings.Repeat(")", 500), err: ErrWrites},
 		{sql: "with x as (select 1), y as (with z as (insert into t values (1) returning *) select * from z) select * from y", err: ErrWrites},
+		{sql: "with y as (with z as (select 1) delete from t returning *) select * from y", err: ErrWrites},
 		{sql: "select a as into, t.into from t for update", want: "select a as into, t.into from t for update"},
 		{sql: "select 1; drop table t", err: ErrSeveral},
 		{sql: " -- nothing\n;", err: ErrEmpty},

@@ -73,7 +73,7 @@ func Readable(sql string) (Explainable, error) {
 }
 
 // mayWrite looks at the tokens alone, so that no nesting hides a write: INTO,
-// which is reserved, or a data-changing word right behind a parenthesis.
+// which is reserved, or a data-changing word right behind a parenthesis (of a WITH query or a list of them).
 func mayWrite(s *source) bool {
 	for i, t := range s.toks {
 		if t.Kind != Word || i == 0 {
@@ -84,7 +84,7 @@ func mayWrite(s *source) bool {
 			if !prev.IsPunct(s.text, ".") && !prev.Is(s.text, "as") {
 				return true
 			}
-		case prev.IsPunct(s.text, "("):
+		case prev.IsPunct(s.text, "("), prev.IsPunct(s.text, ")"):
 			if t.Is(s.text, "insert") || t.Is(s.text, "update") || t.Is(s.text, "delete") || t.Is(s.text, "merge") {
 				return true
 			}
