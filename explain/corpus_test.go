@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -124,7 +125,7 @@ func corpusServer(t testing.TB, in pgserver.Install) (*Runner, *pgx.Conn) {
 			t.Fatalf("loading the schema: %v\n%s", err, clip(st.Text, 200))
 		}
 	}
-	r, err := Open(t.Context(), dsn, RunnerOptions{})
+	r, err := Open(t.Context(), dsn, RunnerOptions{StatementTimeout: time.Minute}) // for slow machines
 	if err != nil {
 		t.Fatal(err)
 	}
