@@ -124,8 +124,8 @@ func (j *judgement) try(ctx context.Context, catalog Catalog, c Candidate) (*opt
 	return o, ""
 }
 
-// better prefers the better verdict, then what assumes less, then what keeps the
-// order of an index, then what was preferred before.
+// better prefers the better verdict, then what assumes less, then what prunes
+// partitions, then what keeps the order of an index.
 func (o *option) better(than *option) bool {
 	if a, b := o.page.verdict.rank(), than.page.verdict.rank(); a != b {
 		return a < b
@@ -134,7 +134,13 @@ func (o *option) better(than *option) bool {
 		return !a
 	}
 	a, b := o.page.scan, than.page.scan
-	return a != nil && b != nil && a.Ordered && !b.Ordered
+	if a == nil || b == nil {
+		return false
+	}
+	if a.root != nil && b.root != nil && o.Kind != than.Kind { // a row comparison alone prunes no partition
+		return o.Kind == BoundAndRow
+	}
+	return a.Ordered && !b.Ordered
 }
 
 // offer puts the chosen rewrite into the result.
