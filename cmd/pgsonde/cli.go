@@ -14,6 +14,7 @@ type cli struct {
 	Roles     rolesCmd     `cmd:"" help:"Connections in use per application role, against the budget."`
 	Sessions  sessionsCmd  `cmd:"" help:"All sessions, one line each."`
 	Locks     locksCmd     `cmd:"" help:"Who waits for whom: the lock-wait forest."`
+	Poolers   poolersCmd   `cmd:"" help:"PgBouncer: pools against their sizes, and why clients wait."`
 	Explain   explainCmd   `cmd:"" help:"Where does a page of rows start: verdict, evidence, fix, proof."`
 	Cancel    cancelCmd    `cmd:"" help:"Cancel the statement of one backend."`
 	Terminate terminateCmd `cmd:"" help:"End one backend."`
@@ -35,6 +36,8 @@ type common struct {
 	Wait        bool          `group:"conn" help:"When the server is full, keep trying for a slot."`
 	Connections int           `enum:"1,2" default:"2" group:"conn" help:"Connections to hold: 2, or 1 on a saturated server."`
 	Timeout     time.Duration `default:"5s" group:"conn" help:"Time limit of one statement."`
+
+	Pooler []string `sep:"none" placeholder:"DSN" group:"conn" help:"Admin console of a PgBouncer, for poolers and the Poolers screen; NAME=DSN for a pooler of the budget; may be repeated."`
 
 	BudgetFile string          `name:"budget" short:"b" placeholder:"FILE" group:"out" help:"Budget file (default: pgsonde.yaml here, then in the config folder)."`
 	Interval   time.Duration   `default:"1s" group:"out" help:"Time between two readings."`

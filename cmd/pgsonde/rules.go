@@ -2,8 +2,11 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/pgsonde/pgsonde/explain"
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/probes/waits"
 )
@@ -24,6 +27,15 @@ func (rulesCmd) Run(a *app) error {
 	}
 	for _, r := range waits.Rules() {
 		rules = append(rules, ruleDoc{r.Name, string(r.Severity), r.Meaning})
+	}
+	for _, r := range bouncer.Rules() {
+		at := slices.IndexFunc(rules, func(x ruleDoc) bool { return x.Rule == r.Name })
+		switch {
+		case at < 0:
+			rules = append(rules, ruleDoc{r.Name, string(r.Severity), r.Meaning})
+		case r.Severity == probes.Error: // said of the budget and of the live pooler: the worse counts
+			rules[at].Severity = string(r.Severity)
+		}
 	}
 	rules = append(rules, explainRules()...)
 	if a.cli.Format == "json" {

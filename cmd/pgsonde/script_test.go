@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,10 +45,38 @@ func TestScript(t *testing.T) {
 			e.Setenv("TERM", "xterm-256color")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": cmdServer, "session": cmdSession, "json": cmdJSON, "lines": cmdLines, "idof": cmdIDOf,
-		},
+		Cmds:      scriptCmds(),
+		Condition: condition,
 	})
+}
+
+func scriptCmds() map[string]func(*testscript.TestScript, bool, []string) {
+	all := map[string]func(*testscript.TestScript, bool, []string){
+		"server": cmdServer, "session": cmdSession, "json": cmdJSON, "lines": cmdLines, "idof": cmdIDOf,
+	}
+	maps.Copy(all, poolerCmds())
+	return all
+}
+
+// condition knows [pgbouncer]: there is one to run.
+func condition(cond string) (bool, error) {
+	if cond != "pgbouncer" {
+		return false, fmt.Errorf("no condition %q", cond)
+	}
+	return canPool(), nil
+}
+
+// fromStdout is a value of the JSON on the last stdout, as text.
+func fromStdout(ts *testscript.TestScript, path string) (string, error) {
+	var doc any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
+		return "", err
+	}
+	got, err := lookup(doc, strings.Split(path, "."))
+	if got == nil && err == nil {
+		return "null", nil
+	}
+	return fmt.Sprint(got), err
 }
 
 func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
@@ -88,18 +117,12 @@ func cmdSession(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
-	var doc any
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
 	for _, a := range args {
 		path, want, _ := strings.Cut(a, "=")
-		got, err := lookup(doc, strings.Split(path, "."))
+		got, err := fromStdout(ts, path)
 		ts.Check(err)
-		text := fmt.Sprint(got)
-		if got == nil {
-			text = "null"
-		}
-		if (text == want) == neg {
-			ts.Fatalf("%s: got %s, want %s (negated: %v)", path, text, want, neg)
+		if (got == want) == neg {
+			ts.Fatalf("%s: got %s, want %s (negated: %v)", path, got, want, neg)
 		}
 	}
 }

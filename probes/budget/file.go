@@ -116,7 +116,7 @@ type PoolerDecl struct {
 	MaxDBConnections   int // 0 unlimited
 	MaxUserConnections int // 0 unlimited
 	Pools              []Pool
-	Console            string
+	Consoles           []string // connection strings of the admin consoles, one of each instance
 
 	match []rule
 }

@@ -104,7 +104,11 @@ func (r *reader) poolerKey(p *PoolerDecl, def *Pool, x entry, what string) {
 			r.errorf(x.line, "%s is %q%s", what, p.Mode, didYouMean(p.Mode, modes))
 		}
 	case x.key == "console":
-		p.Console, _ = r.text(x.val, what)
+		for _, item := range list(x.val) {
+			if dsn, ok := r.text(item, what); ok {
+				p.Consoles = append(p.Consoles, dsn)
+			}
+		}
 	case x.key == "match":
 		p.match = r.rules(x.val, what)
 	default:
