@@ -171,8 +171,8 @@ func TestFindingsKeepTheTableStill(t *testing.T) {
 
 func TestEndedSessionIsSaid(t *testing.T) {
 	all := recorded(t, "incident")
-	d := draw(t, 80, 24, Options{}, all)
-	d.press("3", "j", "enter")
+	d := draw(t, 80, 24, Options{Screen: "sessions"}, all)
+	d.press("j", "enter")
 	d.has("pid 10334")
 	gone := *all[5]
 	gone.Sessions = []probes.Session{}
@@ -257,7 +257,7 @@ func TestStatementCutByTheServerIsSaid(t *testing.T) {
 		s.Sessions[i].Query = strings.Repeat("x", 1023)
 	}
 	s.Limits.Settings = map[string]string{"track_activity_query_size": "1kB"}
-	d := draw(t, 80, 24, Options{}, []*probes.Snapshot{&s})
-	d.press("3", "j", "enter")
+	d := draw(t, 80, 24, Options{Screen: "sessions"}, []*probes.Snapshot{&s})
+	d.press("j", "enter")
 	d.has("the server keeps 1023 bytes of it")
 }

@@ -90,6 +90,9 @@ func effect(v waits.Verb, a waits.Advice, e waits.End) string {
 		return "does nothing: " + a.Why
 	case waits.Impossible, waits.Harmful, waits.Restarts:
 		s := a.Why
+		if x == waits.Harmful {
+			s = "is not for doing: " + s
+		}
 		if a.Instead != "" {
 			s += ": " + a.Instead
 		}

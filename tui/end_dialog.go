@@ -42,6 +42,9 @@ func newEndDialog(f *frame, w *endWish) *endDialog {
 func (d *endDialog) now() *endTarget { return &d.targets[d.at] }
 
 func (d *endDialog) title() string {
+	if d.now().node.Key.Prepared() {
+		return "End " + nodeName(d.now().node)
+	}
 	s := strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + nodeName(d.now().node)
 	if d.outcome == "" {
 		s += "?"
@@ -77,6 +80,8 @@ func (d *endDialog) key(k string, _ action) (result, bool) {
 	}
 	effect := effectOf(d.verb, d.now().advice)
 	switch {
+	case k == "y" && d.now().rollback() != "":
+		return result{copy: d.now().rollback(), what: d.now().rollback()}, true
 	case k == "tab":
 		d.at, d.sure = (d.at+1)%len(d.targets), false
 	case k == "C":
@@ -103,7 +108,7 @@ func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
 	if !useful(e) || e == waits.Harmful {
 		role = theme.Crit
 	}
-	say := wrap(t, role, theme.Sign(role)+" ", string(d.verb)+" "+effectWords(d, x), w)
+	say := wrap(t, role, theme.Sign(role)+" ", effectWords(d, x), w)
 	if d.outcome != "" {
 		say = wrap(t, d.kind, theme.Sign(d.kind)+" ", d.outcome, w)
 	}
@@ -122,12 +127,26 @@ func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
 	return slices.Concat(first, facts, say, more, last)
 }
 
-// effectWords is what the verb would do, without the word for it.
+// effectWords is what the verb would do.
 func effectWords(d *endDialog, x *endTarget) string {
-	if x.gone {
-		return "frees nobody: it waits for nothing and blocks nobody any more"
+	verb := string(d.verb) + " "
+	switch {
+	case x.node.Key.Prepared():
+		return x.advice.Why + ": " + x.advice.Instead
+	case x.gone:
+		return verb + "frees nobody: it waits for nothing and blocks nobody any more"
+	case effectOf(d.verb, x.advice) == waits.Impossible:
+		return "cannot " + verb + "it: " + effect(d.verb, x.advice, x.end)
 	}
-	return effect(d.verb, x.advice, x.end)
+	return verb + effect(d.verb, x.advice, x.end)
+}
+
+// rollback is the statement that ends a prepared transaction, "" for a backend.
+func (t *endTarget) rollback() string {
+	if !t.node.Key.Prepared() || t.node.GID == "" {
+		return ""
+	}
+	return "ROLLBACK PREPARED '" + strings.ReplaceAll(t.node.GID, "'", "''") + "'"
 }
 
 // more is what else to consider: the other verb, the best action, a warning.
@@ -174,7 +193,7 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 // stateText is a node's state in a word or two.
 func stateText(n *waits.Node) string {
 	switch {
-	case n.Edge != nil && n.Edge.Kind == waits.Soft:
+	case n.Edge != nil && queued(n.Edge):
 		return "queued for " + wantText(n.Edge)
 	case n.Edge != nil:
 		return "waits for " + wantText(n.Edge)
@@ -233,6 +252,10 @@ func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 	switch {
 	case d.outcome != "":
 		add("any key", "closes")
+		return t.Line(w, s...)
+	case x.rollback() != "":
+		add("y", "copy ROLLBACK PREPARED")
+		add("esc", "no")
 		return t.Line(w, s...)
 	case d.sure:
 		add("Y", name)

@@ -67,9 +67,6 @@ type lockRows struct {
 }
 
 func (b *lockRows) trees(all []*waits.Tree) {
-	if b.forest.Late != "" {
-		b.suspects()
-	}
 	for _, t := range all {
 		b.tree(t)
 	}
@@ -81,6 +78,9 @@ func (b *lockRows) trees(all []*waits.Tree) {
 	}
 	for i := range b.forest.SafeSnapshots {
 		b.safe(&b.forest.SafeSnapshots[i])
+	}
+	if b.forest.Late != "" {
+		b.suspects()
 	}
 }
 
@@ -98,11 +98,7 @@ func (b *lockRows) tree(t *waits.Tree) {
 	cycle := b.cycleOf(t)
 	b.line("tree "+key, find, lockRow{tree: t}, b.head(t, cycle)...)
 	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
-	text := t.Best.Text
-	if cycle != nil {
-		text = "the server ends one of them at deadlock_timeout; or: " + text
-	}
-	if text != "" {
+	if text := t.Best.Text; text != "" {
 		b.line("best "+key, find, lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
 	}
 	b.nodes = append(b.nodes, root)
@@ -132,12 +128,12 @@ func treeSign(t *waits.Tree, caps map[string]int) theme.Role {
 
 // head is what a tree costs: victims, the longest wait, the slots by role.
 func (b *lockRows) head(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
-	who := " behind " + nodeName(t.Root)
+	n, who := t.Victims, " behind "+nodeName(t.Root)
 	if cycle != nil {
-		who = " in a circle: " + keysText(cycle.Members, 4)
+		n, who = n+1, " in a circle: "+keysText(cycle.Members, 4)
 	}
 	out := []theme.Span{
-		{Role: theme.Strong, Text: strconv.Itoa(max(1, t.Victims)) + " wait" + who},
+		{Role: theme.Strong, Text: strconv.Itoa(n) + " wait" + third(n) + who},
 		{Role: theme.Normal, Text: ", longest " + waitAge(t.Longest)},
 		{Role: theme.Dim, Text: ", pins "},
 	}
@@ -163,12 +159,15 @@ func (b *lockRows) head(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
 
 // branch is a node with all below it.
 func (b *lockRows) branch(t *waits.Tree, n *waits.Node) tree.Node {
+	if n.Session == nil && !n.Key.Prepared() {
+		b.meet(n)
+	}
 	key := nodeKey(n)
 	if _, twice := b.rows[key]; twice {
 		key += " again"
 	}
 	b.rows[key] = lockRow{tree: t, node: n}
-	out := tree.Node{Row: table.Row{Key: key, Cells: b.cells(n)}, Soft: n.Edge != nil && n.Edge.Kind == waits.Soft}
+	out := tree.Node{Row: table.Row{Key: key, Cells: b.cells(n)}, Soft: n.Edge != nil && queued(n.Edge)}
 	switch {
 	case n.Edge == nil && len(n.Children) > 0:
 		out.Row.Sign = theme.Holder
@@ -189,6 +188,16 @@ func (b *lockRows) branch(t *waits.Tree, n *waits.Node) tree.Node {
 	}
 	out.Row.Find = find
 	return out
+}
+
+// meet fills in a session that the reading of the locks does not describe, when
+// the reading of the sessions does.
+func (b *lockRows) meet(n *waits.Node) {
+	for i := range b.f.snap.Sessions {
+		if x := &b.f.snap.Sessions[i]; x.PID == n.Key.PID {
+			n.Session, n.Role = x, b.f.role(x)
+		}
+	}
 }
 
 // split parts the children that have a row of their own from those that wait
@@ -284,6 +293,10 @@ func (g *lockGroup) byRole() string {
 	return strings.Join(names, ", ")
 }
 
+// queued says that a session does not wait for what its blocker holds, but for
+// its turn behind others: in the queue of a lock, or of a row behind its head.
+func queued(e *waits.Edge) bool { return e.Kind == waits.Soft || e.LockType == "tuple" }
+
 // searchText is what a filter finds in a row: pid, role, relation.
 func searchText(n *waits.Node) string {
 	s := nodeName(n) + " " + n.Role
@@ -295,7 +308,7 @@ func searchText(n *waits.Node) string {
 
 // cells of a session: what it holds or waits for, and how long.
 func (b *lockRows) cells(n *waits.Node) []table.Cell {
-	st, want := table.Cell{Text: "prepared"}, table.Cell{}
+	st, want := table.Cell{Text: "?", Role: theme.Dim}, table.Cell{}
 	since := -1.0
 	query := table.Cell{Role: theme.Dim}
 	if x := n.Session; x != nil {
@@ -303,6 +316,7 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 		query = statementCell(x)
 	}
 	if p := n.Prepared; p != nil {
+		st = table.Cell{Text: "prepared"}
 		since, query.Text = b.f.age(p.Prepared), "owner "+p.Owner+", database "+p.Database
 	}
 	switch e := n.Edge; {
@@ -312,7 +326,7 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 	default:
 		want.Text = wantText(e)
 		st = table.Cell{Text: "waits"}
-		if e.Kind == waits.Soft {
+		if queued(e) {
 			st.Text = "queued"
 		}
 		if n.Doubt != "" {

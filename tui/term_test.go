@@ -143,7 +143,7 @@ func TestProgramDrillsInAndQuits(t *testing.T) {
 	r.until("q quit")
 	r.typeKeys("\x1b")
 	time.Sleep(100 * time.Millisecond) // else it is the start of alt+2
-	r.typeKeys("3")
+	r.typeKeys(":sessions\r")
 	r.until("waits for")
 	r.typeKeys("q")
 	if err := r.ended(); err != nil {
@@ -277,7 +277,7 @@ func TestHostileTextIsDrawnHarmless(t *testing.T) {
 	snap.Notes = []probes.Note{{Text: "note " + payload}}
 	r := start(t, t.Context(), 120, 40, Options{Interval: time.Hour}, &replay{snaps: []*probes.Snapshot{&snap}})
 	r.until("pods")
-	for _, k := range []string{"w", "w", "2", "w", "3", "w", "\r", "Y", "q", "1", "\r", "j", "/", "PWNED", "\r", "q"} {
+	for _, k := range []string{"w", "w", ":locks\r", "w", "j", "K", "n", ":sessions\r", "w", "\r", "Y", "q", "1", "\r", "j", "/", "PWNED", "\r", "q"} {
 		r.typeKeys(k)
 		time.Sleep(60 * time.Millisecond)
 	}
