@@ -146,7 +146,10 @@ func (p *parser) postfix(e *Expr, lo int) *Expr {
 			p.i = min(int(p.match[p.i])+1, p.last())
 			e = p.node(Operator, lo, e)
 		case p.punct(".") && e.Parens || p.punct(".") && e.Kind == Value:
-			p.i = min(p.i+2, p.last())
+			p.i++
+			if k := p.cur().Kind; k == Word || k == Quoted || p.punct("*") {
+				p.i = min(p.i+1, p.last())
+			}
 			if e.Kind == Value {
 				e = p.node(Value, lo) // (InitPlan 1).col1
 			} else {
