@@ -123,10 +123,14 @@ func (c *Conn) ExecPrepared(ctx context.Context, name string, values ...string) 
 	return err
 }
 
-// QueryText runs one statement and answers with its rows' values in text form,
-// NULL as "".
-func (c *Conn) QueryText(ctx context.Context, sql string) ([][]string, error) {
-	res := c.pg.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+// QueryText runs one statement with values in text form and answers with its
+// rows' values in text form, NULL as "".
+func (c *Conn) QueryText(ctx context.Context, sql string, values ...string) ([][]string, error) {
+	args := make([][]byte, len(values))
+	for i, v := range values {
+		args[i] = []byte(v)
+	}
+	res := c.pg.ExecParams(ctx, sql, args, nil, nil, nil).Read()
 	if res.Err != nil {
 		return nil, res.Err
 	}
