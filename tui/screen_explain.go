@@ -34,14 +34,14 @@ type explainScreen struct {
 func newExplain(g theme.Glyphs) *explainScreen {
 	return &explainScreen{g: g, desk: &desk{}, table: table.New([]table.Column{
 		{ID: "verdict", Title: "verdict", Min: 16, Max: 18},
-		{ID: "calls", Title: "calls", Right: true, Min: 5, Max: 8, Prio: 4},
+		{ID: "calls", Title: "calls", Right: true, Min: 5, Max: 10, Prio: 4},
 		{ID: "time", Title: "total", Right: true, Min: 6, Max: 8, Prio: 2},
-		{ID: "mean", Title: "mean", Right: true, Min: 7, Max: 8, Prio: 7},
-		{ID: "blocks", Title: "blocks", Right: true, Min: 6, Max: 8, Prio: 5},
-		{ID: "cursor", Title: "cursor", Min: 8, Max: 22, Prio: 9},
+		{ID: "mean", Title: "mean", Right: true, Min: 7, Max: 8, Prio: 9},
+		{ID: "blocks", Title: "blocks", Right: true, Min: 6, Max: 8, Prio: 8},
+		{ID: "cursor", Title: "cursor", Min: 8, Max: 22, Prio: 10},
 		{ID: "role", Title: "role", Min: 6, Max: 14, Wide: true},
 		{ID: "rows", Title: "rows", Right: true, Min: 6, Max: 9, Wide: true},
-		{ID: "query", Title: "statement", Min: 14, Grow: true, NoSort: true},
+		{ID: "query", Title: "statement", Min: 34, Grow: true, NoSort: true},
 	})}
 }
 
@@ -72,6 +72,7 @@ func (s *explainScreen) enter() {
 
 func (s *explainScreen) load(f *frame) {
 	s.f = f
+	s.desk.login = f.snap.Server.User
 	s.enter()
 	all := slices.Clone(s.desk.subjects)
 	slices.SortStableFunc(all, func(a, b *subject) int {
@@ -148,6 +149,19 @@ func totalMS(x *subject) float64 {
 	return x.stat.TotalMS
 }
 
+// resultWords say what a statement is: a verdict, or a page without a cursor.
+func resultWords(r *explain.Result) string {
+	if r.Verdict == explain.NotApplicable {
+		switch r.Pagination {
+		case explain.Offset:
+			return "offset page"
+		case explain.FirstPage:
+			return "first page"
+		}
+	}
+	return verdictWords(r.Verdict)
+}
+
 // verdictWords say a verdict in at most 18 cells.
 func verdictWords(v explain.Verdict) string {
 	switch v {
@@ -184,8 +198,8 @@ func (s *explainScreen) row(x *subject) table.Row {
 	queued, running := s.desk.pending(x)
 	switch {
 	case x.res != nil:
-		verdict.Text = verdictWords(x.res.Verdict)
-		if x.res.Verdict == explain.NotApplicable || x.res.Verdict == explain.Unknown {
+		verdict.Text = resultWords(x.res)
+		if sign == theme.Normal && x.res.Verdict != explain.StartsAtCursor {
 			verdict.Role = theme.Dim
 		}
 	case x.err != nil:
@@ -229,7 +243,7 @@ func statementLine(sql, ellipsis string) string {
 		case t.IsPunct(line, ")"):
 			depth--
 		case depth == 0 && t.Is(line, "from") && t.Start > 16 && strings.EqualFold(line[:6], "select"):
-			return line[:6] + " " + ellipsis + " " + line[t.Start:]
+			return ellipsis + " " + line[t.Start:]
 		}
 	}
 	return line
@@ -379,7 +393,7 @@ func (s *explainScreen) state() []theme.Span {
 	if odd > 0 {
 		out = append(out, theme.Span{Role: theme.Warn, Text: fmt.Sprintf("~ %d to look at", odd)}, theme.Span{Text: "  "})
 	}
-	rest := fmt.Sprintf("of %s in pg_stat_statements", plural(all, "statement"))
+	rest := "of " + plural(all, "statement")
 	if bad+odd == 0 && done == all {
 		rest = fmt.Sprintf("nothing to say about %s", plural(all, "statement"))
 	}

@@ -56,6 +56,7 @@ type errand struct {
 type desk struct {
 	can      bool // there is a server to explain on
 	readOnly bool
+	login    string // pgsonde's own
 	subjects []*subject
 	pasted   int
 	queue    []errand
@@ -177,10 +178,13 @@ func (d *desk) take(msg statementsMsg) {
 		}
 	}
 	for _, st := range msg.list {
+		if st.Role == d.login && strings.Contains(st.SQL, "pg_catalog.") {
+			continue // our own questions
+		}
 		key := fmt.Sprintf("%d %s", st.QueryID, st.Role)
 		s := old[key]
 		if s == nil {
-			s = &subject{key: key, name: "query " + strconv.FormatInt(st.QueryID, 10)}
+			s = &subject{key: key, name: "statement"}
 		}
 		s.stat = &st
 		s.in = explain.Input{Source: fmt.Sprintf("queryid %d", st.QueryID), SQL: st.SQL, SearchPath: st.SearchPath}

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/pgsonde/pgsonde/explain"
+	"github.com/pgsonde/pgsonde/explain/plan"
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/table"
@@ -37,12 +38,10 @@ type planScreen struct {
 }
 
 // planCase is a plan to look at, with that of the fix where there is one.
-type planCase struct {
-	name          string
-	before, after shownPlan
-}
+type planCase struct{ before, after shownPlan }
 
 type shownPlan struct {
+	name  string
 	plan  explain.Plan
 	scans []*explain.Scan
 	args  []string
@@ -112,8 +111,10 @@ func casesOf(r *explain.Result) []planCase {
 		}
 		for i := range min(len(old), len(now)) {
 			b, a := old[len(old)-1-i], now[len(now)-1-i]
-			name := fmt.Sprintf("measured at %.3g %% and, fixed, at %.3g %%", 100*b.At, 100*a.At)
-			out = append(out, planCase{name, shownPlan{b.Plan, b.Scans, nil}, shownPlan{a.Plan, a.Scans, nil}})
+			out = append(out, planCase{
+				shownPlan{fmt.Sprintf("run, cursor at %.2g %%", 100*b.At), b.Plan, b.Scans, nil},
+				shownPlan{fmt.Sprintf("fixed, cursor at %.2g %%", 100*a.At), a.Plan, a.Scans, nil},
+			})
 		}
 	}
 	measured := 0
@@ -121,15 +122,12 @@ func casesOf(r *explain.Result) []planCase {
 		if c.Plan.Tree == nil {
 			continue
 		}
-		p := planCase{name: c.Case, before: shownPlan{c.Plan, c.Scans, c.Params}}
-		if c.Case == "generic" {
-			p.name = "generic plan"
-		}
+		p := planCase{before: shownPlan{c.Case + " plan", c.Plan, c.Scans, c.Params}}
 		if len(c.Params) > 0 {
-			p.name += " cursor"
+			p.before.name = c.Case + " cursor"
 		}
 		if i == 0 && r.Fix != nil && r.Fix.After.Plan.Tree != nil {
-			p.after = shownPlan{r.Fix.After.Plan, r.Fix.After.Scans, nil}
+			p.after = shownPlan{"after the fix", r.Fix.After.Plan, r.Fix.After.Scans, nil}
 		}
 		if c.Measured && i > 0 {
 			out = slices.Insert(out, measured, p)
@@ -226,7 +224,7 @@ func (s *planScreen) result(r *explain.Result, w int) {
 	if r.Fix == nil || r.Fix.SQL == "" {
 		s.sql("statement", r.SQL, w)
 	}
-	s.caseList(r, w)
+	s.caseList(r)
 	for _, t := range r.Tried {
 		s.wrapped(theme.Dim, "  ", "not offered: "+t.Kind+": "+t.Why, w)
 	}
@@ -240,8 +238,12 @@ func columns(w int) (left, right int) {
 
 // plans adds a plan and that of the fix, beside each other where there is room.
 func (s *planScreen) plans(c planCase, w int, wide bool) {
+	most := 0.0
+	if a, b := c.after.plan, c.before.plan; a.Tree != nil && s.metric.has(a.Tree) && s.metric.has(b.Tree) {
+		most = max(s.metric.most(a.Root), s.metric.most(b.Root))
+	}
 	view := func(p shownPlan, side string, w int) *planView {
-		return &planView{plan: p.plan, scans: p.scans, side: side, g: s.g, ascii: s.ascii(), metric: s.metric, all: s.all, closed: s.closed, w: w}
+		return &planView{most: most, plan: p.plan, scans: p.scans, side: side, g: s.g, ascii: s.ascii(), metric: s.metric, all: s.all, closed: s.closed, w: w}
 	}
 	title := func(what string, v *planView) docLine {
 		l := docLine{left: []theme.Span{{Role: theme.Strong, Text: what}}, right: v.titles(), rule: true}
@@ -253,17 +255,17 @@ func (s *planScreen) plans(c planCase, w int, wide bool) {
 		}
 		return l
 	}
-	name := c.name
+	name := c.before.name
 	if c.after.plan.Tree == nil {
 		v := view(c.before, "b", w)
 		s.doc = append(append(s.doc, title(name, v)), v.lines()...)
 	} else if lw, rw := columns(w); wide {
 		b, a := view(c.before, "b", lw), view(c.after, "a", rw)
-		s.beside(append([]docLine{title(name, b)}, b.lines()...), append([]docLine{title("after the fix", a)}, a.lines()...))
+		s.beside(append([]docLine{title(name, b)}, b.lines()...), append([]docLine{title(c.after.name, a)}, a.lines()...))
 	} else {
 		b, a := view(c.before, "b", w), view(c.after, "a", w)
 		s.doc = append(append(s.doc, title(name, b)), b.lines()...)
-		s.doc = append(append(s.doc, title("after the fix", a)), a.lines()...)
+		s.doc = append(append(s.doc, title(c.after.name, a)), a.lines()...)
 	}
 	if len(c.before.args) > 0 {
 		s.wrapped(theme.Dim, "  with ", strings.Join(c.before.args, ", "), w)
@@ -304,13 +306,13 @@ func (s *planScreen) sqlBeside(r *explain.Result, w int) {
 }
 
 // caseList is a line for each plan: what scan, where it starts, what it costs.
-func (s *planScreen) caseList(r *explain.Result, w int) {
+func (s *planScreen) caseList(r *explain.Result) {
 	if len(r.Plans) < 2 {
 		return
 	}
 	s.heading(nil, theme.Span{Role: theme.Strong, Text: "cases"})
 	for _, c := range r.Plans {
-		line := fmt.Sprintf("%-8s %s", c.Case, c.Node)
+		line := c.Node
 		if c.Index != nil {
 			line += " " + *c.Index
 		}
@@ -335,7 +337,7 @@ func (s *planScreen) caseList(r *explain.Result, w int) {
 		if c.MS != nil {
 			line += ", " + millis(*c.MS)
 		}
-		s.wrapped(role, theme.Sign(role)+" ", line, w)
+		s.doc = append(s.doc, docLine{left: []theme.Span{{Role: role, Text: theme.Sign(role) + " "}, {Role: theme.Dim, Text: fmt.Sprintf("%-8s", c.Case)}, {Role: role, Text: line}}})
 	}
 }
 
@@ -345,7 +347,7 @@ func (s *planScreen) rawPlan(w int) {
 	for _, p := range []struct {
 		name string
 		raw  []byte
-	}{{c.name, c.before.plan.Raw}, {"after the fix", c.after.plan.Raw}} {
+	}{{c.before.name, c.before.plan.Raw}, {c.after.name, c.after.plan.Raw}} {
 		if len(p.raw) == 0 {
 			continue
 		}
@@ -430,7 +432,7 @@ func (s *planScreen) act(a action) (result, bool) {
 		if len(s.cases) > 1 {
 			s.cur = (s.cur + 1) % len(s.cases)
 			s.build()
-			return result{say: s.cases[s.cur].name}, true
+			return result{say: s.cases[s.cur].before.name}, true
 		}
 	case actCopy:
 		return s.copy(), true
@@ -560,42 +562,72 @@ func (s *planScreen) head(t *theme.Theme) string {
 		return t.Split(s.w, []theme.Span{{Text: "   "}, {Role: theme.Dim, Text: "not judged yet"}}, right)
 	}
 	role := subjectSign(s.x)
-	left := []theme.Span{{Text: " "}, {Role: role, Text: theme.Sign(role) + " "}, {Role: strong(role), Text: verdictWords(r.Verdict)}}
-	for _, fact := range s.headFacts(r) {
-		left = append(left, theme.Span{Role: theme.Dim, Text: " " + t.Dot + " "}, theme.Span{Text: fact})
-	}
+	left := []theme.Span{{Text: " "}, {Role: role, Text: theme.Sign(role) + " "}, {Role: strong(role), Text: resultWords(r)}}
 	if len(right) == 0 && len(s.doc) > s.page() {
 		right = dim(fmt.Sprintf("%d/%d ", min(len(s.doc), s.top+s.page()), len(s.doc)))
+	}
+	room := s.w - t.SpansWidth(left) - t.SpansWidth(right) - 1
+	for _, fact := range s.headFacts(r) {
+		more := []theme.Span{{Role: theme.Dim, Text: " " + t.Dot + " "}, {Text: fact}}
+		if n := t.SpansWidth(more); n <= room {
+			left = append(left, more...)
+			room -= n
+		}
 	}
 	return t.Split(s.w, left, right)
 }
 
+// headFacts are the facts of the head, those that matter most first.
 func (s *planScreen) headFacts(r *explain.Result) []string {
 	var out []string
-	if st := s.x.stat; st != nil {
-		out = append(out, short(float64(st.Calls))+" calls, "+millis(st.TotalMS))
-	}
 	if f := r.Fix; f != nil && len(f.Steps) == 4 {
-		out = append(out, short(f.Steps[1].Blocks)+" to "+short(f.Steps[3].Blocks)+" blocks")
+		out = append(out, mib(f.Steps[1].Blocks)+" to "+mib(f.Steps[3].Blocks))
 	} else if len(s.cases) > 0 {
 		c := s.cases[s.cur]
-		if b := c.before.plan.Root.Buffers; b != nil {
-			out = append(out, mib(b.Shared()))
-		}
 		if ms := c.before.plan.ExecutionMS; ms != nil {
 			out = append(out, millis(*ms))
+		}
+		if b := c.before.plan.Root.Buffers; b != nil {
+			out = append(out, mib(b.Shared()))
 		}
 		if c.after.plan.Tree != nil {
 			out = append(out, "cost "+costs(c.before.plan.Root.TotalCost, c.after.plan.Root.TotalCost))
 		} else {
 			out = append(out, "cost "+short2(c.before.plan.Root.TotalCost))
 		}
+		if n := worstNode(c.before); n != nil {
+			out = append(out, nodeLabel(n, 40))
+		}
 	}
 	out = append(out, plural(len(r.Findings), "finding"))
+	if st := s.x.stat; st != nil {
+		out = append(out, plural(int(st.Calls), "call")+", "+millis(st.TotalMS))
+	}
 	if c := r.Cursor; c != nil {
 		out = append(out, "cursor "+strings.Join(c.Columns, ", ")+" ("+string(c.Form)+")")
 	} else if r.Pagination != explain.NoPaging {
 		out = append(out, string(r.Pagination))
 	}
 	return out
+}
+
+// worstNode is the scan that decides, else the node with the largest own part.
+func worstNode(p shownPlan) *plan.Node {
+	var worst *plan.Node
+	for _, s := range p.scans {
+		if r, _ := scanMark(s); r == theme.Crit || r == theme.Warn {
+			return s.Node
+		}
+	}
+	m := byCost
+	if byTime.has(p.plan.Tree) {
+		m = byTime
+	}
+	p.plan.Root.Walk(func(n *plan.Node) bool {
+		if worst == nil || m.own(n) > m.own(worst) {
+			worst = n
+		}
+		return true
+	})
+	return worst
 }

@@ -25,7 +25,7 @@ const (
 	metrics
 )
 
-func (m metric) String() string { return [...]string{"cost", "rows", "time", "blocks"}[m] }
+func (m metric) String() string { return [...]string{"cost", "rows read", "time", "blocks"}[m] }
 
 // has says that a plan knows the metric.
 func (m metric) has(t *plan.Tree) bool {
@@ -53,6 +53,15 @@ func (m metric) own(n *plan.Node) float64 {
 		c -= k.TotalCost
 	}
 	return max(c, 0)
+}
+
+// most is the largest own part in a plan.
+func (m metric) most(root *plan.Node) (most float64) {
+	root.Walk(func(n *plan.Node) bool {
+		most = max(most, m.own(n))
+		return true
+	})
+	return most
 }
 
 // text prints a node's metric.
@@ -96,7 +105,7 @@ type planView struct {
 	closed map[string]bool // folded nodes
 	w      int
 
-	most float64 // the largest own part
+	most float64 // the largest own part, of the other plan too
 	out  []docLine
 }
 
@@ -109,10 +118,7 @@ func (v *planView) lines() []docLine {
 	if !v.metric.has(v.plan.Tree) {
 		v.metric = byCost
 	}
-	v.plan.Root.Walk(func(n *plan.Node) bool {
-		v.most = max(v.most, v.metric.own(n))
-		return true
-	})
+	v.most = max(v.most, v.metric.most(v.plan.Root))
 	v.node(v.plan.Root, v.side, "", "")
 	return v.out
 }
@@ -123,10 +129,10 @@ func (v *planView) titles() []theme.Span {
 	if !m.has(v.plan.Tree) {
 		m = byCost
 	}
-	return []theme.Span{{Role: theme.Dim, Text: fmt.Sprintf(" %*s %*s", planBar+8, m, rowsWidth, "rows")}}
+	return []theme.Span{{Role: theme.Dim, Text: fmt.Sprintf(" %s %*s", m, rowsWidth, "rows")}}
 }
 
-const rowsWidth = 10
+const rowsWidth = 9
 
 // node adds a node and what hangs below it.
 func (v *planView) node(n *plan.Node, key, lead, below string) {
@@ -145,10 +151,15 @@ func (v *planView) node(n *plan.Node, key, lead, below string) {
 	}
 	figures := v.figures(n, role)
 	room := v.w - spansWidth(figures) - clean.Width(lead+fold)
-	label := nodeLabel(n, room-clean.Width(mark))
+	label := cleanFor(nodeLabel(n, room-clean.Width(mark)-2), v.ascii)
+	if clean.Width(label)+2+clean.Width(mark) > room {
+		label = cleanFor(nodeLabel(n, room), v.ascii)
+	}
 	left := []theme.Span{{Role: theme.Dim, Text: lead + fold}, {Role: name, Text: label}}
-	if mark != "" {
+	apart := mark // where the line has no room for it
+	if mark != "" && clean.Width(label)+2+clean.Width(mark) <= room {
 		left = append(left, theme.Span{Text: "  "}, theme.Span{Role: role, Text: mark})
+		apart = ""
 	}
 	v.out = append(v.out, docLine{left: left, right: figures, node: key})
 	under := below
@@ -157,7 +168,7 @@ func (v *planView) node(n *plan.Node, key, lead, below string) {
 	} else {
 		under += "   "
 	}
-	v.facts(n, scan, key, under)
+	v.facts(n, scan, key, under, apart)
 	if v.closed[key] {
 		return
 	}
@@ -189,7 +200,7 @@ func (v *planView) figures(n *plan.Node, role theme.Role) []theme.Span {
 		rows = measuredRows(n)
 	}
 	rowRole := theme.Normal
-	if f := n.EstimateFactor(); f >= 10 || f > 0 && f <= 0.1 {
+	if misjudged(n) != 0 {
 		rowRole = theme.Warn
 	}
 	if n.NeverExecuted() {
@@ -281,17 +292,32 @@ func nodeLabel(n *plan.Node, w int) string {
 
 // facts adds what has to be said about a node, below it: what a guilty scan does,
 // what was thrown away, a wrong estimate; with detail its conditions too.
-func (v *planView) facts(n *plan.Node, scan *explain.Scan, key, under string) {
+func (v *planView) facts(n *plan.Node, scan *explain.Scan, key, under, apart string) {
 	role, _ := scanMark(scan)
 	guilty := role == theme.Crit || role == theme.Warn
 	for _, c := range conditions(n) {
-		if v.all || guilty || scan != nil && c[0] == "Index Cond" {
-			most := 1
-			if v.all {
-				most = 6
-			}
-			v.fact(key, under, theme.Dim, c[0]+": "+c[1], most)
+		if !v.all && !guilty && (scan == nil || c[0] != "Index Cond") {
+			continue
 		}
+		most := 1
+		if v.all {
+			most = 6
+		}
+		text := c[0] + ": " + c[1]
+		if apart == "" {
+			v.fact(key, under, theme.Dim, text, most)
+			continue
+		}
+		n := len(v.out)
+		v.fact(key, under, theme.Dim, apart+" "+v.g.Dot+" "+text, most)
+		if l := &v.out[n]; len(l.left) == 2 && strings.HasPrefix(l.left[1].Text, apart) {
+			rest := l.left[1].Text[len(apart):]
+			l.left = append(l.left[:1:1], theme.Span{Role: role, Text: apart}, theme.Span{Role: theme.Dim, Text: rest})
+		}
+		apart = ""
+	}
+	if apart != "" {
+		v.fact(key, under, role, apart, 1)
 	}
 	if removed, ok := n.Removed(); ok && removed > 0 {
 		kept, _ := n.TotalRows()
@@ -304,7 +330,7 @@ func (v *planView) facts(n *plan.Node, scan *explain.Scan, key, under string) {
 			v.fact(key, under, r, fmt.Sprintf("%s %s rows removed, %.4g %% of those read", theme.Sign(r), short(removed), share), 1)
 		}
 	}
-	if f := n.EstimateFactor(); f >= 10 || f > 0 && f <= 0.1 {
+	if f := misjudged(n); f != 0 {
 		v.fact(key, under, theme.Warn, "~ "+estimate(f), 1)
 	}
 	if !v.all {
@@ -321,6 +347,16 @@ func (v *planView) facts(n *plan.Node, scan *explain.Scan, key, under string) {
 	if scan != nil && scan.Why != "" {
 		v.fact(key, under, theme.Dim, scan.Why, 4)
 	}
+}
+
+// misjudged is the estimate factor of a node from 10 on, or up to a tenth; 0
+// where it is no fault: a generic plan does not know the limit.
+func misjudged(n *plan.Node) float64 {
+	f := n.EstimateFactor()
+	if f >= 10 || f > 0 && f <= 0.1 && n.Type != "Limit" {
+		return f
+	}
+	return 0
 }
 
 // estimate says how far off the planner was.
@@ -354,7 +390,7 @@ func conditions(n *plan.Node) [][2]string {
 
 // fact adds text below a node, on at most most lines.
 func (v *planView) fact(key, under string, role theme.Role, text string, most int) {
-	lead := under + "  "
+	lead := under
 	w := max(8, v.w-clean.Width(lead))
 	lines := wrapText(cleanFor(clean.SQL(text, 4000), v.ascii), w)
 	for i, l := range lines {
