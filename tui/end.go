@@ -91,7 +91,7 @@ func effect(v waits.Verb, a waits.Advice, e waits.End) string {
 	case waits.Impossible, waits.Harmful, waits.Restarts:
 		s := a.Why
 		if x == waits.Harmful {
-			s = "is not for doing: " + s
+			s = "would do harm: " + s
 		}
 		if a.Instead != "" {
 			s += ": " + a.Instead

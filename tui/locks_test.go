@@ -321,3 +321,56 @@ func TestEffectIsSaid(t *testing.T) {
 		})
 	}
 }
+
+// TestHarmfulNeedsTwoKeys is about a session that should not be ended.
+func TestHarmfulNeedsTwoKeys(t *testing.T) {
+	snaps := recorded(t, "locks")
+	for _, s := range snaps {
+		for i := range s.Locks.Procs {
+			if s.Locks.Procs[i].PID == 23524 {
+				s.Locks.Procs[i].Kind = "walsender"
+			}
+		}
+	}
+	d, src := enderDrawn(t, 80, 24, Options{}, snaps)
+	d.press("j", "j", "K")
+	d.has("would do harm: a replication connection")
+	d.press("y", "y", "n", "K", "tab", "y")
+	d.has("sure? Y does it all the same")
+	if d.ending.n != 0 {
+		t.Fatal("y alone sent it")
+	}
+	_, cmd := d.Update(keyPress("Y"))
+	runCmd(cmd)
+	if len(src.got) != 1 || !src.got[0].Force {
+		t.Errorf("sent %+v, want one with force", src.got)
+	}
+}
+
+// TestEndDoesNotWaitForALateReading ends a session while a tick hangs.
+func TestEndDoesNotWaitForALateReading(t *testing.T) {
+	snaps := recorded(t, "locks")
+	src := &ender{replay: replay{snaps: snaps}, r: probes.Result{Outcome: probes.Gone, Why: "no backend 23524 any more"}}
+	r := start(t, t.Context(), 80, 24, Options{
+		Screen: "locks", Interval: 20 * time.Millisecond,
+		Open: func(context.Context) (Source, error) { return src, nil },
+	}, &src.replay)
+	r.until("wait behind 23524")
+	src.set(func(s *replay) { s.slow = time.Hour })
+	time.Sleep(100 * time.Millisecond)
+	r.typeKeys("K")
+	r.until("y terminate 23524")
+	r.typeKeys("y")
+	r.until("nothing was sent: no backend 23524 any more")
+	r.quit()
+}
+
+// TestPastIsNotEnded looks back: what is seen there may be long over.
+func TestPastIsNotEnded(t *testing.T) {
+	d, _ := enderDrawn(t, 80, 24, Options{}, recorded(t, "locks"))
+	d.press("[", "K")
+	d.has("this is the past")
+	if d.over != nil {
+		t.Error("the dialog is open")
+	}
+}

@@ -51,7 +51,8 @@ func (s *locksScreen) above() [][]theme.Span {
 	var out [][]theme.Span
 	if f.Late != "" {
 		out = append(out, []theme.Span{
-			{Text: " "}, {Role: theme.Warn, Text: "~ locks as of " + span(f.Age) + " ago"},
+			{Text: " "},
+			{Role: theme.Warn, Text: "~ locks as of " + span(f.Age) + " ago"},
 			{Role: theme.Dim, Text: ": " + f.Late},
 		})
 	}
@@ -83,7 +84,8 @@ func (s *locksScreen) sum(f *waits.Forest) []theme.Span {
 		slots += n
 	}
 	return []theme.Span{
-		{Text: "   "}, {Role: theme.Strong, Text: plural(f.Waiters, "session") + " wait" + third(f.Waiters)},
+		{Text: "   "},
+		{Role: theme.Strong, Text: plural(f.Waiters, "session") + " wait" + third(f.Waiters)},
 		{Role: theme.Dim, Text: " for " + plural(len(s.order), "cause") + "; with them "},
 		{Text: strconv.Itoa(slots) + " of " + strconv.Itoa(s.f.use.Usable)},
 		{Role: theme.Dim, Text: " slots are pinned"},

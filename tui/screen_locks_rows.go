@@ -1,57 +1,13 @@
 package tui
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
 	"github.com/pgsonde/pgsonde/tui/tree"
 )
-
-// foldFrom: more sessions than this that wait side by side for the same thing
-// are folded into one row until they are asked for.
-const foldFrom = 5
-
-// calmer is how much more harm a tree must do than the one above it to take its
-// place.
-const calmer = 1.5
-
-func harm(t *waits.Tree) float64 { return float64(t.Victims) * max(0.001, t.Longest.Seconds()) }
-
-// stable keeps known trees where they are; new ones come after them.
-func stable(all []*waits.Tree, rank map[string]int) {
-	at := func(t *waits.Tree) int {
-		if r := rank[nodeKey(t.Root)]; r > 0 {
-			return r
-		}
-		return len(rank) + 1
-	}
-	slices.SortStableFunc(all, func(a, b *waits.Tree) int { return cmp.Compare(at(a), at(b)) })
-}
-
-// calmOrder sorts the worst first, but lets neighbours change places only when
-// one does clearly more harm.
-func calmOrder(all []*waits.Tree, rank map[string]int) {
-	slices.SortStableFunc(all, func(a, b *waits.Tree) int { return -cmp.Compare(harm(a), harm(b)) })
-	for i := 1; i < len(all); i++ {
-		a, b := rank[nodeKey(all[i-1].Root)], rank[nodeKey(all[i].Root)]
-		if a > 0 && b > 0 && b < a && harm(all[i-1]) < calmer*harm(all[i]) {
-			all[i-1], all[i] = all[i], all[i-1]
-		}
-	}
-}
-
-// lockGroup is sessions that wait side by side for the same thing.
-type lockGroup struct {
-	nodes  []*waits.Node
-	queue  bool // of a row: behind its head
-	object string
-}
 
 // lockRows makes the rows of one reading.
 type lockRows struct {
@@ -200,99 +156,6 @@ func (b *lockRows) meet(n *waits.Node) {
 	}
 }
 
-// split parts the children that have a row of their own from those that wait
-// side by side for the same thing.
-func split(children []*waits.Node) (single []*waits.Node, groups []lockGroup) {
-	type same struct {
-		queue  *waits.Queue
-		kind   waits.Kind
-		object string
-	}
-	all := map[same][]*waits.Node{}
-	var order []same
-	for _, c := range children {
-		k := same{kind: c.Edge.Kind, object: c.Edge.Object}
-		if c.Queue != nil && c.Edge.LockType == "tuple" {
-			k = same{queue: c.Queue, kind: waits.Soft}
-		}
-		if len(c.Children) > 0 || k.object == "" && k.queue == nil {
-			single = append(single, c)
-			continue
-		}
-		if all[k] == nil {
-			order = append(order, k)
-		}
-		all[k] = append(all[k], c)
-	}
-	for _, k := range order {
-		ns := all[k]
-		if len(ns) <= foldFrom && (k.queue == nil || len(ns) < 2) {
-			single = append(single, ns...)
-			continue
-		}
-		g := lockGroup{nodes: ns, queue: k.queue != nil, object: ns[0].Edge.Object}
-		groups = append(groups, g)
-	}
-	slices.SortStableFunc(single, func(a, b *waits.Node) int { return -cmp.Compare(a.Edge.Wait, b.Edge.Wait) })
-	return single, groups
-}
-
-// group is one row for sessions that wait side by side, folded when they are
-// many and the cursor is on none of them.
-func (b *lockRows) group(t *waits.Tree, n *waits.Node, g *lockGroup) tree.Node {
-	key := "group " + nodeKey(n) + " " + string(g.nodes[0].Edge.Kind) + g.object
-	b.rows[key] = lockRow{tree: t, group: g}
-	soft := g.queue || g.nodes[0].Edge.Kind == waits.Soft
-	out := tree.Node{Soft: soft, Folded: len(g.nodes) > foldFrom}
-	find := g.object
-	for _, c := range g.nodes {
-		kid := b.branch(t, c)
-		find += " " + kid.Row.Find
-		if kid.Row.Key == b.selected {
-			out.Folded = false
-		}
-		out.Kids = append(out.Kids, kid)
-	}
-	role, word := theme.Normal, " wait"
-	if soft {
-		word = " queued behind"
-	}
-	out.Row = table.Row{Key: key, Find: find, Line: []theme.Span{
-		{Role: role, Text: strconv.Itoa(len(g.nodes)) + word},
-		{Role: theme.Dim, Text: " for "},
-		{Text: plain(g.object)},
-		{Role: theme.Dim, Text: ", longest "},
-		{Text: waitAge(g.longest())},
-		{Role: theme.Dim, Text: "  " + g.byRole()},
-	}}
-	return out
-}
-
-// longest is the longest wait in the group, -1 when none is known.
-func (g *lockGroup) longest() time.Duration {
-	most := time.Duration(-1)
-	for _, n := range g.nodes {
-		most = max(most, n.Edge.Wait)
-	}
-	return most
-}
-
-func (g *lockGroup) byRole() string {
-	n := map[string]int{}
-	var names []string
-	for _, x := range g.nodes {
-		if n[x.Role] == 0 {
-			names = append(names, x.Role)
-		}
-		n[x.Role]++
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(n[b]-n[a], strings.Compare(a, b)) })
-	for i, r := range names {
-		names[i] = strings.TrimSpace(r + " " + strconv.Itoa(n[r]))
-	}
-	return strings.Join(names, ", ")
-}
-
 // queued says that a session does not wait for what its blocker holds, but for
 // its turn behind others: in the queue of a lock, or of a row behind its head.
 func queued(e *waits.Edge) bool { return e.Kind == waits.Soft || e.LockType == "tuple" }
@@ -372,40 +235,4 @@ func (b *lockRows) suspects() {
 		n := &waits.Node{Key: waits.Key{PID: x.PID}, Session: x, Role: b.f.role(x), Blocked: -1}
 		b.nodes = append(b.nodes, b.branch(nil, n))
 	}
-}
-
-// onlyPath leaves of a forest the lines about one tree and the way from its root
-// to a row; nil when the row is not there.
-func onlyPath(nodes []tree.Node, key string) []tree.Node {
-	for i := range nodes {
-		kept, ok := pathIn(nodes[i], key)
-		if !ok {
-			continue
-		}
-		from := i
-		for from > 0 && nodes[from-1].Row.Line != nil && strings.HasSuffix(nodes[from-1].Row.Key, nodes[i].Row.Key) {
-			from--
-		}
-		return append(slices.Clone(nodes[from:i]), kept)
-	}
-	return nil
-}
-
-func pathIn(n tree.Node, key string) (tree.Node, bool) {
-	if n.Row.Key == key {
-		hidden := len(n.Kids)
-		n.Kids = nil
-		if hidden > 0 && n.Row.Line == nil {
-			n.Row.Cells = slices.Clone(n.Row.Cells)
-			n.Row.Cells[0].Text += " +" + strconv.Itoa(hidden)
-		}
-		return n, true
-	}
-	for _, k := range n.Kids {
-		if kept, ok := pathIn(k, key); ok {
-			n.Kids, n.Folded = []tree.Node{kept}, false
-			return n, true
-		}
-	}
-	return n, false
 }
