@@ -30,7 +30,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case statementsMsg, judgedMsg, unusedMsg:
 		return m, m.explained(msg)
 	case answerMsg:
-		return m, m.answered(msg)
+		return m, tea.Batch(m.answered(msg), m.settle())
 	case queryMsg:
 		return m, m.gotQuery(msg)
 	case locksMsg:
