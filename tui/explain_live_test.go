@@ -119,3 +119,13 @@ func TestLiveExplainWithoutTheExtension(t *testing.T) {
 		t.Errorf("got %v, want nil", err)
 	}
 }
+
+func TestLiveSuperuserIsToldOnce(t *testing.T) {
+	_, srv := pagingServer(t, "5000")
+	r := live(t, srv.DSN("postgres", "postgres"), "explain")
+	r.until("~ postgres is a superuser and the text is not your own")
+	r.typeKeys("\x03")
+	if err := r.ended(); err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+}

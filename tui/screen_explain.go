@@ -351,10 +351,30 @@ func (d *desk) trouble() (say, cure string) {
 			"CREATE EXTENSION pg_stat_statements, with it in shared_preload_libraries; meanwhile e explains SQL, x on a session what it runs"
 	case errors.Is(d.listErr, probes.ErrOneConnection):
 		return "explaining needs the second connection, and --connections 1 leaves none", "run pgsonde explain --statements instead"
+	case d.fenced() != nil:
+		f := d.fenced()
+		return f.Message, f.Action
 	case d.listErr != nil:
 		return "the statements could not be read: " + d.listErr.Error(), "r tries again"
 	}
 	return "", ""
+}
+
+// fenced is why no statement of others may be explained at all, nil when some
+// may: the login is a superuser.
+func (d *desk) fenced() *explain.Finding {
+	var why *explain.Finding
+	for _, s := range d.subjects {
+		if s.stat == nil || s.res == nil {
+			continue
+		}
+		f := s.res.Findings
+		if len(f) != 1 || f[0].Rule != "statement-refused" || !strings.Contains(f[0].Action, "--explain-as-superuser") {
+			return nil
+		}
+		why = &f[0]
+	}
+	return why
 }
 
 // state is the line above the table: how far the judging is, what it found.

@@ -109,7 +109,16 @@ type planView struct {
 	out  []docLine
 }
 
-const planBar = 8
+// narrowPlan is the width under which bars are short and conditions take two
+// lines.
+const narrowPlan = 64
+
+func (v *planView) bar() int {
+	if v.w < narrowPlan {
+		return 4
+	}
+	return 8
+}
 
 func (v *planView) lines() []docLine {
 	if v.plan.Tree == nil {
@@ -194,7 +203,7 @@ func (v *planView) figures(n *plan.Node, role theme.Role) []theme.Span {
 	if role != theme.Crit && role != theme.Warn {
 		role = theme.Normal
 	}
-	full, rest := spark.Stack(v.g, v.metric.own(n), 0, max(v.most, 1e-9), planBar)
+	full, rest := spark.Stack(v.g, v.metric.own(n), 0, max(v.most, 1e-9), v.bar())
 	rows := short(n.PlanRows)
 	if n.Actual != nil {
 		rows = measuredRows(n)
@@ -300,8 +309,11 @@ func (v *planView) facts(n *plan.Node, scan *explain.Scan, key, under, apart str
 			continue
 		}
 		most := 1
-		if v.all {
+		switch {
+		case v.all:
 			most = 6
+		case v.w < narrowPlan && v.w > minWidth:
+			most = 2
 		}
 		text := c[0] + ": " + c[1]
 		if apart == "" {
