@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/pgsonde/pgsonde/explain"
 	"github.com/pgsonde/pgsonde/probes"
@@ -18,37 +18,40 @@ type explainCmd struct {
 	Statements  bool              `help:"Judge the statements of pg_stat_statements, the dearest first."`
 	Limit       int               `default:"100" help:"Statements of pg_stat_statements at most."`
 	PID         int               `name:"pid" placeholder:"PID" help:"Judge what this session is running."`
-	Plan        []string          `type:"path" placeholder:"FILE" help:"Judge a plan that someone took: EXPLAIN (FORMAT JSON) output; needs no server."`
-	Log         []string          `type:"path" placeholder:"FILE" help:"Judge the auto_explain plans of a server log; needs no server."`
+	Plan        []string          `placeholder:"FILE" help:"Judge a plan that someone took: EXPLAIN (FORMAT JSON) output; needs no server."`
+	Log         []string          `placeholder:"FILE" help:"Judge the auto_explain plans of a server log (JSON plans); needs no server."`
 	Param       map[string]string `placeholder:"NAME=VALUE" mapsep:"none" help:"Value of a parameter, by number, placeholder or column; may be repeated."`
 	Analyze     bool              `help:"Execute statement and fix, read-only and under a timeout, and count rows and blocks."`
 	AsSuperuser bool              `name:"explain-as-superuser" help:"As a superuser, explain text of other sessions too: planning may run functions."`
+
+	Schema []string `placeholder:"FILE" help:"Judge on a throw-away server with this schema dump: needs no database."`
+	Rows   []string `placeholder:"TABLE=ROWS" help:"With --schema: how large a table is in production (orders=1M), or all others (1M); may be repeated."`
+	Stats  string   `placeholder:"FILE" help:"With --schema: statistics of production, from pg_dump --statistics-only (18) or lines of table, rows, column, n_distinct, null_frac with tabs between."`
+	PG     int      `name:"pg" placeholder:"MAJOR" help:"With --schema: the server's major version (default: the newest that is there)."`
 }
 
 // Run judges statements and plans.
 func (c *explainCmd) Run(a *app) error {
-	if c.Analyze && a.cli.ReadOnly {
-		return errors.New("--read-only has no --analyze")
-	}
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit %d: at least 1", c.Limit)
+	if err := c.check(a); err != nil {
+		return err
 	}
 	src, err := c.sources(a)
 	if err != nil {
 		return err
 	}
-	doc := explainDoc{Schema: "pgsonde/explain/1", Queries: []*explain.Result{}}
-	for _, p := range src.plans {
-		r, err := explain.JudgePlan(p.source, p.json, nil)
-		if err != nil {
-			a.hint("%s", err)
-			continue
-		}
-		doc.Queries = append(doc.Queries, r)
-	}
+	doc := explainDoc{Schema: "pgsonde/explain/1", Queries: []*judged{}}
 	if src.needsServer() {
-		if err := c.judge(a, src, &doc); err != nil {
+		r, done, err := c.runner(a, src, &doc)
+		if err != nil {
 			return err
+		}
+		defer done()
+		if err := c.judge(a, r, src, &doc); err != nil {
+			return err
+		}
+	} else {
+		for _, it := range src.items {
+			doc.Queries = append(doc.Queries, it.ready())
 		}
 	}
 	if len(doc.Queries) == 0 {
@@ -60,22 +63,44 @@ func (c *explainCmd) Run(a *app) error {
 	return a.explainVerdict(doc.Queries)
 }
 
-// judge opens the server and judges all that needs one.
-func (c *explainCmd) judge(a *app, src sources, doc *explainDoc) error {
-	r, done, err := c.runner(a, src)
-	if err != nil {
-		return err
+// check refuses flags that do not go together.
+func (c *explainCmd) check(a *app) error {
+	switch {
+	case c.Analyze && a.cli.ReadOnly:
+		return errors.New("--read-only has no --analyze")
+	case c.Limit < 1:
+		return fmt.Errorf("--limit %d: at least 1", c.Limit)
+	case len(c.Schema) == 0 && (len(c.Rows) > 0 || c.Stats != "" || c.PG != 0):
+		return errors.New("--rows, --stats and --pg are for --schema FILE")
+	case len(c.Schema) > 0 && c.Analyze:
+		return errors.New("--schema has no --analyze: the tables of a schema dump have no rows to count")
+	case len(c.Schema) > 0 && (c.Statements || c.PID != 0):
+		return errors.New("--schema has no --statements and no --pid: nobody else is on a throw-away server")
 	}
-	defer done()
+	return nil
+}
+
+// judge judges all that was asked for, in the order of the command line, and the
+// statements of the server after it, worst first.
+func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainDoc) error {
 	server := r.Server()
-	doc.Server = &explainServer{VersionNum: server.VersionNum, Database: server.Database, User: server.User, InRecovery: server.InRecovery}
+	doc.Server = &explainServer{
+		VersionNum: server.VersionNum, Database: server.Database, User: server.User, InRecovery: server.InRecovery, ThrowAway: doc.schema != nil,
+	}
 	opts := explain.Options{Analyze: c.Analyze}
-	for _, in := range src.inputs {
-		in.Params = c.Param
-		doc.Queries = append(doc.Queries, explain.Judge(a.ctx, r, in, opts))
+	for _, it := range src.items {
+		j := it.ready()
+		if j == nil {
+			it.input.Params = c.Param
+			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name}
+			if doc.schema != nil {
+				doc.sizes(j.Result)
+			}
+		}
 		if a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
+		doc.Queries = append(doc.Queries, j)
 	}
 	if !c.Statements {
 		return nil
@@ -84,84 +109,100 @@ func (c *explainCmd) judge(a *app, src sources, doc *explainDoc) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range list {
-		res := explain.Judge(a.ctx, r, explain.Input{Source: fmt.Sprintf("queryid %d", s.QueryID), SQL: s.SQL, Params: c.Param, SearchPath: s.SearchPath}, opts)
-		doc.Queries = append(doc.Queries, res)
-		doc.stats = append(doc.stats, stat{res, s})
+	found := make([]*judged, len(list))
+	for i, s := range list {
+		in := explain.Input{Source: fmt.Sprintf("queryid %d", s.QueryID), SQL: s.SQL, Params: c.Param, SearchPath: s.SearchPath}
+		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, opts), Statement: &list[i]}
 		if a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
 	}
-	doc.rank()
+	slices.SortStableFunc(found, func(a, b *judged) int {
+		return cmp.Or(worst(b.Result)-worst(a.Result), cmp.Compare(b.Statement.TotalMS, a.Statement.TotalMS))
+	})
+	doc.Queries = append(doc.Queries, found...)
 	return nil
 }
 
-// runner connects the EXPLAIN session.
-func (c *explainCmd) runner(a *app, src sources) (*explain.Runner, func(), error) {
+// worst is 3 for an error, 2 for a warning, 1 for information, 0 for nothing. A
+// statement that could not be judged is none of them.
+func worst(r *explain.Result) int {
+	n := 0
+	if r.Verdict == explain.Unknown {
+		return n
+	}
+	for _, f := range r.Findings {
+		n = max(n, map[explain.Severity]int{explain.Error: 3, explain.Warn: 2, explain.Info: 1}[f.Severity])
+	}
+	return n
+}
+
+// runner connects the EXPLAIN session: to the server, or to one made of a schema.
+func (c *explainCmd) runner(a *app, src sources, doc *explainDoc) (*explain.Runner, func(), error) {
+	stop := func() {}
 	ro := explain.RunnerOptions{AsSuperuser: c.AsSuperuser}
-	o, err := a.options(target{src.dsn})
-	if err != nil {
+	var o probes.Options
+	var err error
+	if len(c.Schema) > 0 {
+		if doc.schema, err = c.startSchema(a, src); err != nil {
+			return nil, nil, err
+		}
+		stop = doc.schema.Stop
+		o = probes.Options{DSN: doc.schema.DSN(), Getenv: func(string) string { return "" }}
+		ro.StatementTimeout = 30 * time.Second // it is nobody's production
+	} else if o, err = a.options(target{src.dsn}); err != nil {
 		return nil, nil, err
 	}
+	r, err := c.connect(a, o, ro)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return r, func() {
+		_ = r.Close(context.WithoutCancel(a.ctx))
+		stop()
+	}, nil
+}
+
+// connect opens the session, asking for a password where one is wanted.
+func (c *explainCmd) connect(a *app, o probes.Options, ro explain.RunnerOptions) (*explain.Runner, error) {
 	cfg, err := probes.ConnConfig(o)
 	if err != nil {
-		return nil, nil, withHint(err)
+		return nil, withHint(err)
 	}
 	r, err := explain.OpenConfig(a.ctx, cfg, ro)
 	if err != nil && probes.WantsPassword(err) && cfg.Password == "" {
 		password, perr := a.askPassword("Password for user " + cfg.User + ": ")
 		if perr != nil {
-			return nil, nil, perr
+			return nil, perr
 		}
 		cfg.Password = password
 		r, err = explain.OpenConfig(a.ctx, cfg, ro)
 	}
 	if err != nil {
-		return nil, nil, withHint(probes.Explain(o, err))
+		return nil, withHint(probes.Explain(o, err))
 	}
-	return r, func() { _ = r.Close(context.WithoutCancel(a.ctx)) }, nil
+	return r, nil
 }
 
 // explainVerdict is the exit status: 2 when nothing at all could be judged.
-func (a *app) explainVerdict(rs []*explain.Result) error {
-	judged, found := 0, false
-	for _, r := range rs {
-		if r.Verdict != explain.Unknown {
-			judged++
+func (a *app) explainVerdict(js []*judged) error {
+	done, found := 0, false
+	for _, j := range js {
+		if j.Verdict != explain.Unknown {
+			done++
 		}
-		for _, f := range r.Findings {
+		for _, f := range j.Findings {
 			found = found || a.cli.FailOn != "never" && (f.Severity == explain.Error || f.Severity == explain.Warn && a.cli.FailOn == probes.Warn)
 		}
 	}
 	switch {
-	case judged == 0:
-		return fmt.Errorf("none of %s could be judged", plural(len(rs), "statement"))
+	case done == 0 && len(js) == 1:
+		return errors.New("the statement could not be judged")
+	case done == 0:
+		return fmt.Errorf("none of %s could be judged", plural(len(js), "statement"))
 	case found:
 		return errFound
 	}
 	return nil
-}
-
-// readAll reads a file or, for "-", stdin, up to 64 MB.
-func (a *app) readAll(path string) ([]byte, error) {
-	in := a.in
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("reading statements: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	const most = 64 << 20
-	b, err := io.ReadAll(io.LimitReader(in, most+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading statements: %w", err)
-	case len(b) > most:
-		return nil, fmt.Errorf("reading statements: %s is larger than 64 MB", path)
-	case strings.ContainsRune(string(b), 0):
-		return nil, fmt.Errorf("reading statements: %s is no text: it has NUL bytes", path)
-	}
-	return b, nil
 }

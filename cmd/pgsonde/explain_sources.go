@@ -1,8 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,21 +15,32 @@ import (
 
 // sources is what the command line asks to judge.
 type sources struct {
-	dsn    string
-	inputs []explain.Input
-	plans  []takenPlan
-	ask    bool // pg_stat_statements
+	dsn   string
+	items []item
+	ask   bool // pg_stat_statements
 }
 
-// takenPlan is a plan that someone else took.
-type takenPlan struct {
-	source string
-	json   []byte
+// item is one thing to judge: a statement, or what is judged without a server.
+type item struct {
+	input *explain.Input
+	name  string // of the statement's block
+	done  *judged
 }
 
-func (s sources) needsServer() bool { return len(s.inputs) > 0 || s.ask }
+// ready is the judgement of what needs no server, nil for a statement.
+func (i item) ready() *judged { return i.done }
 
-// sources reads all that is to be judged.
+func (s sources) needsServer() bool {
+	for _, it := range s.items {
+		if it.input != nil {
+			return true
+		}
+	}
+	return s.ask
+}
+
+// sources reads all that is to be judged. A file that cannot be read is one of
+// the judgements, so that the rest goes on.
 func (c *explainCmd) sources(a *app) (sources, error) {
 	s := sources{ask: c.Statements}
 	args := c.Args
@@ -36,36 +48,26 @@ func (c *explainCmd) sources(a *app) (sources, error) {
 		s.dsn, args = args[0], args[1:]
 	}
 	for _, arg := range args {
-		if err := a.addFiles(&s, arg); err != nil {
-			return s, err
-		}
+		s.addPath(a, arg)
 	}
 	for _, sql := range c.Command {
 		s.add("-c", sql)
 	}
 	for _, p := range c.Plan {
-		b, err := a.readAll(p)
-		if err != nil {
-			return s, err
-		}
-		s.plans = append(s.plans, takenPlan{p, b})
+		s.addPlan(a, p)
 	}
 	for _, p := range c.Log {
-		b, err := a.readAll(p)
-		if err != nil {
-			return s, err
-		}
-		s.plans = append(s.plans, logPlans(p, string(b))...)
+		s.addLog(a, p)
 	}
 	if c.PID != 0 {
 		in, err := c.running(a, s.dsn)
 		if err != nil {
 			return s, err
 		}
-		s.inputs = append(s.inputs, in)
+		s.items = append(s.items, item{input: &in})
 	}
 	if len(args)+len(c.Command)+len(c.Plan)+len(c.Log)+c.PID == 0 && !c.Statements {
-		return s, fmt.Errorf("nothing to judge: name files, -c SQL, --statements, --pid, --plan or --log")
+		return s, errors.New("nothing to judge: name files, -c SQL, --statements, --pid, --plan or --log")
 	}
 	return s, nil
 }
@@ -82,38 +84,58 @@ func isSource(arg string) bool {
 	return err == nil
 }
 
-// addFiles adds the statements of a file, of a folder's *.sql, or of stdin.
-func (a *app) addFiles(s *sources, path string) error {
-	st, err := os.Stat(path)
-	if path != "-" && err != nil {
-		return fmt.Errorf("reading statements: %w", err)
+// addPath adds the statements of a file, of a folder's *.sql, or of stdin.
+func (s *sources) addPath(a *app, path string) {
+	if st, err := os.Stat(path); path == "-" || err != nil || !st.IsDir() {
+		s.addFile(a, path)
+		return
 	}
-	if path == "-" || !st.IsDir() {
-		b, err := a.readAll(path)
-		if err != nil {
-			return err
+	before := len(s.items)
+	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			s.fail(p, "file-not-read", err)
+		case !d.IsDir() && strings.HasSuffix(p, ".sql"):
+			s.addFile(a, p)
 		}
-		if path == "-" {
-			path = "stdin"
-		}
-		s.add(path, string(b))
 		return nil
-	}
-	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".sql") {
-			return err
-		}
-		b, err := a.readAll(p)
-		if err == nil {
-			s.add(p, string(b))
-		}
-		return err
 	})
+	if err == nil && len(s.items) == before {
+		err = errors.New("no *.sql file in the folder has a statement")
+	}
+	if err != nil {
+		s.fail(path, "file-not-read", err)
+	}
+}
+
+func (s *sources) addFile(a *app, path string) {
+	b, err := a.readAll(path)
+	if err != nil {
+		s.fail(path, "file-not-read", err)
+		return
+	}
+	if path == "-" {
+		path = "stdin"
+	}
+	s.add(path, string(b))
+}
+
+// fail adds the finding for a file that gave nothing to judge.
+func (s *sources) fail(path, rule string, err error) {
+	action := "check the path and what is in it"
+	if rule == "plan-not-read" {
+		action = "take it with EXPLAIN (FORMAT JSON), or with auto_explain.log_format = json"
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) { // the source says the path already
+		err = pe.Err
+	}
+	s.items = append(s.items, item{done: notJudged(path, rule, err.Error(), action)})
 }
 
 func (s *sources) add(source, text string) {
 	for _, st := range sqltext.Split(text) {
-		s.inputs = append(s.inputs, explain.Input{Source: source, Line: st.Line, SQL: st.Text, OwnText: true})
+		s.items = append(s.items, item{input: &explain.Input{Source: source, Line: st.Line, SQL: st.Text, OwnText: true}, name: st.Name})
 	}
 }
 
@@ -142,44 +164,26 @@ func (c *explainCmd) running(a *app, dsn string) (explain.Input, error) {
 	return explain.Input{Source: fmt.Sprintf("pid %d", c.PID), SQL: sql}, nil
 }
 
-// logPlans finds the JSON plans of auto_explain in a server log: a line with
-// "plan:" and then a JSON object, indented under it.
-func logPlans(path, text string) []takenPlan {
-	var out []takenPlan
-	line := 1
-	for {
-		i := strings.Index(text, "plan:\n")
-		if i < 0 {
-			return out
+// readAll reads a file or, for "-", stdin, up to 64 MB.
+func (a *app) readAll(path string) ([]byte, error) {
+	in := a.in
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading statements: %w", err)
 		}
-		line += strings.Count(text[:i+6], "\n")
-		text = text[i+6:]
-		dec := json.NewDecoder(strings.NewReader(text))
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			continue
-		}
-		out = append(out, takenPlan{fmt.Sprintf("%s:%d", path, line), raw})
+		defer f.Close()
+		in = f
 	}
-}
-
-// explainServer is the server of the explain document.
-type explainServer struct {
-	VersionNum int    `json:"version_num"`
-	Database   string `json:"database"`
-	User       string `json:"user"`
-	InRecovery bool   `json:"in_recovery"`
-}
-
-type explainDoc struct {
-	Schema  string            `json:"schema"`
-	Server  *explainServer    `json:"server"`
-	Queries []*explain.Result `json:"queries"`
-
-	stats []stat
-}
-
-type stat struct {
-	result *explain.Result
-	from   explain.Statement
+	const most = 64 << 20
+	b, err := io.ReadAll(io.LimitReader(in, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading statements: %w", err)
+	case len(b) > most:
+		return nil, fmt.Errorf("reading statements: %s is larger than 64 MB", path)
+	case strings.ContainsRune(string(b), 0):
+		return nil, fmt.Errorf("reading statements: %s is no text: it has NUL bytes", path)
+	}
+	return b, nil
 }

@@ -8,32 +8,12 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain"
-	"github.com/pgsonde/pgsonde/explain/plan"
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
-// rank puts the statements of pg_stat_statements worst first: those with an
-// error, then a warning, and among them the dearest.
-func (d *explainDoc) rank() {
-	dear := map[*explain.Result]float64{}
-	for _, s := range d.stats {
-		dear[s.result] = s.from.TotalMS
-	}
-	slices.SortStableFunc(d.Queries, func(a, b *explain.Result) int {
-		return cmp.Or(worst(b)-worst(a), cmp.Compare(dear[b], dear[a]))
-	})
-}
-
-// worst is 3 for an error, 2 for a warning, 1 for information, 0 for nothing.
-func worst(r *explain.Result) int {
-	rank := map[explain.Severity]int{explain.Error: 3, explain.Warn: 2, explain.Info: 1}
-	n := 0
-	for _, f := range r.Findings {
-		n = max(n, rank[f.Severity])
-	}
-	return n
-}
+// textWidth is where lines of prose are broken: a review's or a log's column.
+const textWidth = 100
 
 func (a *app) printExplain(d *explainDoc) error {
 	switch a.cli.Format {
@@ -43,136 +23,186 @@ func (a *app) printExplain(d *explainDoc) error {
 		return a.printJSON(sarifLog(d))
 	}
 	return a.print(func(w io.Writer) {
-		for i, r := range d.Queries {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			writeJudgement(w, r, d.stats, treeGlyphs(a.cli.ASCII))
-		}
+		p := explainText{w: w, glyphs: treeGlyphs(a.cli.ASCII)}
+		p.all(d.Queries)
 	})
 }
 
-// writeJudgement prints one statement: verdict, findings, plan, fix.
-func writeJudgement(w io.Writer, r *explain.Result, stats []stat, g branch) {
-	head := []string{r.Source, string(r.Verdict), string(r.Pagination)}
-	if r.Cursor != nil {
-		head = append(head, "cursor on "+strings.Join(r.Cursor.Columns, ", ")+" ("+string(r.Cursor.Form)+")")
-	}
-	for _, s := range stats {
-		if s.result == r {
-			head = append(head, fmt.Sprintf("%s, %.0f ms in all, %d blocks", plural(int(s.from.Calls), "call"), s.from.TotalMS, s.from.SharedBlocks))
-		}
-	}
-	fmt.Fprintln(w, clean.Line(strings.Join(head, " · ")))
-	fmt.Fprintf(w, "  %s\n", clip(clean.Line(oneLine(r.SQL)), 160))
-	for _, f := range r.Findings {
-		fmt.Fprintf(w, "%s %s  [%s]\n", signs[probes.Severity(f.Severity)], clean.Line(f.Message), f.Rule)
-		if f.Action != "" {
-			fmt.Fprintf(w, "    %s\n", clean.Line(f.Action))
-		}
-	}
-	if len(r.Plans) > 0 && worst(r) > 1 {
-		fmt.Fprintf(w, "  %s plan:\n", r.Plans[0].Case)
-		if t := r.Plans[0].Plan.Tree; t != nil {
-			writePlanTree(w, t.Root, r.Scans, "    ", g)
-		}
-		for _, c := range r.Plans[1:] {
-			fmt.Fprintf(w, "  %s\n", clean.Line(caseLine(c)))
-		}
-	}
-	if r.Fix != nil {
-		writeFix(w, r.Fix)
-	}
-	for _, t := range r.Tried {
-		fmt.Fprintf(w, "  not offered: %s: %s\n", t.Kind, clean.Line(t.Why))
-	}
+// explainText prints judgements for people.
+type explainText struct {
+	w      io.Writer
+	glyphs branch
+	begun  bool // something was printed
+	apart  bool // the last judgement took more than a line
 }
 
-// caseLine is a plan in one line: which, what scan, where it starts, what it costs.
-func caseLine(c explain.Case) string {
-	s := fmt.Sprintf("%s plan: %s", c.Case, c.Node)
-	if c.Index != nil {
-		s += " on " + *c.Index
-	}
-	if c.Starts != "" {
-		s += ", starts at " + c.Starts
-	}
-	s += fmt.Sprintf(", cost %.0f", c.TotalCost)
-	if c.RowsRemoved != nil {
-		s += fmt.Sprintf(", %.0f rows removed", *c.RowsRemoved)
-	}
-	if c.SharedBlocks != nil {
-		s += fmt.Sprintf(", %.0f blocks", *c.SharedBlocks)
-	}
-	if c.MS != nil {
-		s += fmt.Sprintf(", %.1f ms", *c.MS)
-	}
-	return s
+// line prints one line of server text.
+func (p *explainText) line(indent, format string, args ...any) {
+	fmt.Fprintf(p.w, "%s%s\n", indent, clean.Line(fmt.Sprintf(format, args...)))
 }
 
-// writePlanTree prints the plan, a line a node, each scan marked with where it starts.
-func writePlanTree(w io.Writer, n *plan.Node, scans []*explain.Scan, indent string, g branch) {
-	name := n.Type
-	if n.Index != "" {
-		name += " using " + n.Index
-	}
-	if n.Backward {
-		name += " backward"
-	}
-	if n.Relation != "" {
-		name += " on " + n.Relation
-	}
-	mark := ""
-	for _, s := range scans {
-		if s.Node == n && s.Class.Starts() != "" {
-			mark = "   " + g.row + "starts at " + s.Class.Starts()
+// wrap prints prose, the first line behind first, the others behind rest.
+func (p *explainText) wrap(first, rest, text string) {
+	line, indent := "", first
+	for _, word := range strings.Fields(clean.Line(text)) {
+		if line != "" && clean.Width(indent)+clean.Width(line)+1+clean.Width(word) > textWidth {
+			fmt.Fprintln(p.w, indent+line)
+			line, indent = "", rest
 		}
-	}
-	fmt.Fprintf(w, "%s%s  (cost %.0f, rows %.0f)%s\n", indent, clean.Line(name), n.TotalCost, n.PlanRows, mark)
-	for _, l := range [][2]string{
-		{"Index Cond", n.IndexCond}, {"Filter", n.Filter}, {"Join Filter", n.JoinFilter}, {"Sort Key", strings.Join(n.SortKey, ", ")},
-	} {
-		if l[1] != "" {
-			fmt.Fprintf(w, "%s    %s: %s\n", indent, l[0], clip(clean.Line(l[1]), 200))
+		if line != "" {
+			line += " "
 		}
+		line += word
 	}
-	if removed, ok := n.Removed(); ok && removed > 0 {
-		fmt.Fprintf(w, "%s    Rows Removed: %.0f\n", indent, removed)
-	}
-	for _, c := range n.Children {
-		writePlanTree(w, c, scans, indent+"  ", g)
-	}
+	fmt.Fprintln(p.w, indent+line)
 }
 
-func writeFix(w io.Writer, f *explain.Fix) {
-	fmt.Fprintf(w, "  fix: %s, %s: %s\n", f.Kind, f.Equivalent, clean.Line(f.Why))
-	for _, s := range []struct{ title, sql string }{{"first page, " + f.When, f.First}, {"", f.SQL}, {"index", text(f.IndexSQL)}} {
-		if s.sql == "" {
+// all prints the judgements, those of pg_stat_statements that failed as one
+// line, and a summary.
+func (p *explainText) all(js []*judged) {
+	var failed []*judged
+	for _, j := range js {
+		if j.Statement != nil && j.Verdict == explain.Unknown {
+			failed = append(failed, j)
 			continue
 		}
-		if s.title != "" {
-			fmt.Fprintf(w, "    -- %s\n", clean.Line(s.title))
+		p.one(j)
+	}
+	if p.apart {
+		fmt.Fprintln(p.w)
+	}
+	if len(failed) > 0 {
+		p.failed(failed)
+	}
+	if len(js) > 1 {
+		p.summary(js)
+	}
+}
+
+// one prints a judgement: a line when there is nothing to say, else verdict,
+// findings, plan and fix.
+func (p *explainText) one(j *judged) {
+	long := len(j.Findings) > 0 || j.Fix != nil
+	if p.begun && (p.apart || long) {
+		fmt.Fprintln(p.w)
+	}
+	p.begun, p.apart = true, long
+	head := []string{j.Source}
+	if j.Name != "" {
+		head[0] += " " + j.Name
+	}
+	if j.Verdict == explain.Unknown {
+		head = append(head, "not judged")
+	} else {
+		head = append(head, string(j.Verdict))
+	}
+	if j.Pagination != explain.NoPaging {
+		head = append(head, string(j.Pagination))
+	}
+	if j.Cursor != nil {
+		head = append(head, "cursor on "+strings.Join(j.Cursor.Columns, ", "))
+	}
+	if s := j.Statement; s != nil {
+		head = append(head, fmt.Sprintf("%s, %s in all, %s blocks", plural(int(s.Calls), "call"), milliseconds(s.TotalMS), amount(float64(s.SharedBlocks))))
+	}
+	p.line("", "%s", strings.Join(head, " · "))
+	if sql := clean.Line(oneLine(j.SQL)); sql != "" && (long || j.Statement != nil) {
+		fmt.Fprintf(p.w, "  %s\n", clip(sql, textWidth-3))
+	}
+	for _, f := range j.Findings {
+		p.finding(j, f)
+	}
+	if worst(j.Result) > 1 {
+		p.plans(j.Result)
+	}
+	if j.Fix != nil {
+		p.fix(j.Fix)
+	}
+	for _, t := range j.Tried {
+		p.wrap("  not offered: ", "    ", t.Kind+": "+t.Why)
+	}
+}
+
+// finding prints a finding, with its line where that is not the statement's.
+func (p *explainText) finding(j *judged, f explain.Finding) {
+	where := ""
+	if n, ok := f.Evidence["line"].(int); ok && n > 1 && !strings.HasSuffix(j.Source, fmt.Sprintf(":%d", n)) {
+		where = fmt.Sprintf(" (line %d)", n)
+	}
+	p.wrap(signs[probes.Severity(f.Severity)]+" ", "  ", f.Message+where+" ["+f.Rule+"]")
+	if f.Action != "" {
+		p.wrap("    ", "    ", f.Action)
+	}
+}
+
+// failed sums up the statements that could not be judged, by reason.
+func (p *explainText) failed(js []*judged) {
+	count := map[string]int{}
+	for _, j := range js {
+		reason := "unknown"
+		if len(j.Findings) > 0 {
+			reason = j.Findings[len(j.Findings)-1].Message
 		}
-		for _, l := range clean.Block(s.sql) {
-			fmt.Fprintf(w, "    %s\n", l)
+		count[reason]++
+	}
+	reasons := make([]string, 0, len(count))
+	for r := range count {
+		reasons = append(reasons, r)
+	}
+	slices.SortFunc(reasons, func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
+	for i, r := range reasons {
+		reasons[i] = fmt.Sprintf("%d: %s", count[r], r)
+	}
+	const most = 3
+	if more := len(reasons) - most; more > 0 {
+		reasons = append(reasons[:most], plural(more, "more reason"))
+	}
+	p.wrap("- ", "  ", fmt.Sprintf("%s not judged (%s); --format json has each", plural(len(js), "statement"), strings.Join(reasons, "; ")))
+}
+
+// summary counts the judgements by the worst that was found.
+func (p *explainText) summary(js []*judged) {
+	var n [4]int
+	failed := 0
+	for _, j := range js {
+		if j.Verdict == explain.Unknown {
+			failed++
+		} else {
+			n[worst(j.Result)]++
 		}
 	}
-	for _, s := range f.Assumes {
-		fmt.Fprintf(w, "    assumes: %s\n", clean.Line(s))
-	}
-	for _, s := range f.Proof {
-		fmt.Fprintf(w, "    proof: %s\n", clean.Line(s))
-	}
-	fmt.Fprintf(w, "    before: %s\n    after:  %s\n", clean.Line(caseLine(f.Before)), clean.Line(caseLine(f.After)))
-	for _, s := range f.Steps {
-		which := "before"
-		if s.Fixed {
-			which = "after"
+	parts := []string{}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{n[3], "with an error"}, {n[2], "with a warning"}, {n[1] + n[0], "good"}, {failed, "not judged"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
 		}
-		line := fmt.Sprintf("%s, cursor at %.1f %%: %.0f blocks, %.1f ms", which, 100*s.At, s.Blocks, s.MS)
-		if s.RowsRemoved != nil {
-			line += fmt.Sprintf(", %.0f rows removed", *s.RowsRemoved)
-		}
-		fmt.Fprintf(w, "    measured %s\n", line)
 	}
+	p.line("", "%s: %s", plural(len(js), "statement"), strings.Join(parts, ", "))
+}
+
+// milliseconds prints a time in the unit that suits it.
+func milliseconds(ms float64) string {
+	switch {
+	case ms >= 60_000:
+		return fmt.Sprintf("%.1f min", ms/60_000)
+	case ms >= 1000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	case ms >= 10:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f ms", ms)
+}
+
+// amount prints a count, a large one in thousands or millions.
+func amount(n float64) string {
+	switch {
+	case n >= 10e6:
+		return fmt.Sprintf("%.0fM", n/1e6)
+	case n >= 10e3:
+		return fmt.Sprintf("%.0fk", n/1e3)
+	}
+	return fmt.Sprintf("%.0f", n)
 }

@@ -54,5 +54,5 @@ func explainRules() []ruleDoc {
 	for _, r := range append(explain.PlanRules(), explain.SmellRules()...) {
 		out = append(out, ruleDoc{r.Name, string(r.Severity), r.Text})
 	}
-	return out
+	return append(out, commandRules()...)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -45,7 +46,8 @@ type (
 		Locations []sarifLocation `json:"locations,omitempty"`
 	}
 	sarifLocation struct {
-		Physical sarifPhysical `json:"physicalLocation"`
+		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct {
 		Artifact sarifArtifact `json:"artifactLocation"`
@@ -56,6 +58,9 @@ type (
 	}
 	sarifRegion struct {
 		StartLine int `json:"startLine"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
 	}
 )
 
@@ -77,21 +82,40 @@ func sarifLog(d *explainDoc) sarif {
 			if q.Fix != nil && f.Severity == explain.Error && q.Fix.SQL != "" {
 				text += "\n\n" + q.Fix.SQL
 			}
-			run.Results = append(run.Results, sarifResult{f.Rule, sarifLevels[f.Severity], sarifText{text}, sarifPlace(q.Source)})
+			run.Results = append(run.Results, sarifResult{f.Rule, sarifLevels[f.Severity], sarifText{text}, sarifPlace(q, f)})
 		}
 	}
 	return sarif{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}}
 }
 
-// sarifPlace makes a location of "file:line"; none for what is in no file.
-func sarifPlace(source string) []sarifLocation {
-	i := strings.LastIndexByte(source, ':')
-	if i < 0 {
-		return nil
+// sarifPlace is the line of a finding in its file: its own where it knows one,
+// else that of its statement. What is in no file has its name.
+func sarifPlace(q *judged, f explain.Finding) []sarifLocation {
+	path, line := q.Source, 0
+	if i := strings.LastIndexByte(path, ':'); i >= 0 {
+		if n, err := strconv.Atoi(path[i+1:]); err == nil && n > 0 {
+			path, line = path[:i], n
+		}
 	}
-	line, err := strconv.Atoi(source[i+1:])
-	if err != nil || source[:i] == "-c" || source[:i] == "stdin" {
-		return nil
+	if line == 0 && f.Rule != "file-not-read" && f.Rule != "plan-not-read" || path == "-c" || path == "stdin" || path == "-" {
+		return []sarifLocation{{Logical: []sarifLogical{{q.Source}}}}
 	}
-	return []sarifLocation{{sarifPhysical{sarifArtifact{filepath.ToSlash(source[:i])}, &sarifRegion{line}}}}
+	if n, ok := f.Evidence["line"].(int); ok && n > 0 {
+		line = n
+	}
+	place := &sarifPhysical{Artifact: sarifArtifact{fileURI(path)}}
+	if line > 0 {
+		place.Region = &sarifRegion{line}
+	}
+	return []sarifLocation{{Physical: place}}
+}
+
+// fileURI is a path as a URI reference: relative as it was named, its special
+// characters escaped.
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if filepath.IsAbs(path) {
+		return (&url.URL{Scheme: "file", Path: path}).String()
+	}
+	return (&url.URL{Path: path}).String()
 }

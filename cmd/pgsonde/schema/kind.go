@@ -105,7 +105,11 @@ func (s *Server) createExtension(ctx context.Context, f File, st sqltext.Stateme
 		return ctx.Err()
 	}
 	if e, ok := pgserver.AsSQLError(err); ok {
-		s.hint("%s:%d: extension %s is left out, and what needs it: %s", f.Name, st.Line, name, e.Message)
+		why := "it is not on this server"
+		if e.Code != "0A000" && e.Code != "58P01" { // no control file; its message differs by version
+			why = e.Message
+		}
+		s.hint("%s:%d: extension %s is left out, and what needs it: %s", f.Name, st.Line, name, why)
 		return nil
 	}
 	return err

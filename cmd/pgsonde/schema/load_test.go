@@ -20,6 +20,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
+		"dump.sql:23: extension no_such_extension is left out, and what needs it: it is not on this server",
 		"dump.sql: owners and grants are left out: one role owns everything here",
 		"dump.sql: the rows of COPY are not loaded: --rows and --stats give the sizes",
 		`dump.sql:79: not loaded: type "public.nosuchtype" does not exist`,
@@ -27,16 +28,11 @@ func TestLoad(t *testing.T) {
 	}
 	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
 		var told []string
-		s, err := start(t, in, Options{Files: []File{{"dump.sql", string(text)}}, Rows: []Rows{{Table: "orders", N: 3e6}, {Table: "events", N: 4e6}}, Tell: func(s string) {
-			if strings.Contains(s, "extension") { // its words are the version's
-				s, _, _ = strings.Cut(s, ":")
-			}
-			told = append(told, s)
-		}})
+		s, err := start(t, in, Options{Files: []File{{"dump.sql", string(text)}}, Rows: []Rows{{Table: "orders", N: 3e6}, {Table: "events", N: 4e6}}, Tell: func(s string) { told = append(told, s) }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(append([]string{"dump.sql"}, want...), told); diff != "" {
+		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("hints (-want +got):\n%s", diff)
 		}
 		r := runner(t, s)

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/pgsonde/pgsonde/cmd/pgsonde/schema"
+	"github.com/pgsonde/pgsonde/explain"
+)
+
+// explainDoc is the document of explain --format json.
+type explainDoc struct {
+	Schema  string         `json:"schema"`
+	Server  *explainServer `json:"server"`
+	Queries []*judged      `json:"queries"`
+
+	schema *schema.Server // the throw-away server, nil for a real one
+}
+
+// explainServer is the server of the explain document.
+type explainServer struct {
+	VersionNum int    `json:"version_num"`
+	Database   string `json:"database"`
+	User       string `json:"user"`
+	InRecovery bool   `json:"in_recovery"`
+	ThrowAway  bool   `json:"throw_away"` // made of a schema dump
+}
+
+// judged is a judgement with where its statement comes from.
+type judged struct {
+	*explain.Result
+	Name      string             `json:"name,omitempty"`      // of its `-- name:` block
+	Statement *explain.Statement `json:"statement,omitempty"` // as pg_stat_statements counts it
+}
+
+// notJudged is the result of what could not even be sent to a server.
+func notJudged(source, rule, message, action string) *judged {
+	return &judged{Result: &explain.Result{
+		Source: source, Pagination: explain.NoPaging, Verdict: explain.Unknown,
+		Sort: []explain.SortJSON{}, Plans: []explain.Case{},
+		Findings: []explain.Finding{{Rule: rule, Severity: explain.Warn, Subject: source, Message: message, Action: action, Evidence: map[string]any{}}},
+	}}
+}
