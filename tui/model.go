@@ -31,6 +31,7 @@ type model struct {
 	frame  *frame
 	fatal  error // ends Run
 	read   reading
+	pool   pooling
 	ending ending
 	flash  flash
 	drawn  *tea.View // of this state; nil after a change
@@ -69,6 +70,9 @@ func newModel(o Options, env environment, l *link) *model {
 	}
 	m.setTheme(colorprofile.ANSI256)
 	m.views = views(m.theme.Glyphs)
+	if o.Consoles != nil {
+		m.views = append(m.views, &view{"Poolers", []screen{newPoolers(m.theme.Glyphs)}})
+	}
 	m.desk = deskOf(m.views)
 	m.desk.can, m.desk.readOnly = o.Explain != nil, o.ReadOnly
 	for i, v := range m.views {
@@ -90,9 +94,9 @@ func (m *model) setTheme(p colorprofile.Profile) {
 // Init starts to connect, or to read.
 func (m *model) Init() tea.Cmd {
 	if m.read.connected {
-		return m.ask()
+		return tea.Batch(m.ask(), m.askPoolers(time.Time{}))
 	}
-	return m.link.connect
+	return tea.Batch(m.link.connect, m.askPoolers(time.Time{}))
 }
 
 func (m *model) view() *view    { return m.views[m.cur] }

@@ -35,7 +35,9 @@ type Options struct {
 	Open func(ctx context.Context) (Source, error)
 	// Explain opens the EXPLAIN session of a source; it runs when such a screen is
 	// first used, and again after a minute without use. Nil: nothing is explained.
-	Explain    func(ctx context.Context, src Source) (Explainer, error)
+	Explain func(ctx context.Context, src Source) (Explainer, error)
+	// Consoles are the admin consoles of poolers. Nil: there is no Poolers screen.
+	Consoles   Consoles
 	Budget     *budget.File // nil: no declared roles
 	BudgetPath string
 	Interval   time.Duration // between ticks; 0 means 1 s
@@ -65,6 +67,9 @@ func run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := newLink(ctx, o)
+	if o.Consoles != nil {
+		defer o.Consoles.Close()
+	}
 	defer l.close()
 	defer cancel() // before close: what is under way ends at once
 

@@ -42,17 +42,17 @@ func newFilter(now string) *prompt {
 	return p
 }
 
-func newPalette() *prompt {
+func newPalette(all []*view) *prompt {
 	p := newPrompt(":")
-	p.choices = choices()
+	p.choices = choices(all)
 	p.match = p.choices
 	return p
 }
 
 // choices are the commands of the palette; the views come first.
-func choices() []choice {
+func choices(all []*view) []choice {
 	var c []choice
-	for i, v := range views(theme.Glyphs{}) {
+	for i, v := range all {
 		c = append(c, choice{strings.ToLower(v.title), "go to " + v.title, func(m *model) tea.Cmd { return m.goTo(i) }})
 	}
 	palette := func(name string) command {

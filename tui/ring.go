@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/probes/waits"
 )
@@ -21,6 +22,7 @@ const (
 type entry struct {
 	snap *probes.Snapshot
 	use  *budget.Usage
+	pool *poolReading // nil: no console was read yet
 	size int
 }
 
@@ -34,7 +36,10 @@ type ring struct {
 }
 
 func (r *ring) push(s *probes.Snapshot, u *budget.Usage) {
-	e := entry{s, u, weight(s, u)}
+	e := entry{snap: s, use: u, size: weight(s, u)}
+	if n := len(r.all); n > 0 {
+		e.pool = r.all[n-1].pool
+	}
 	r.all = append(r.all, e)
 	r.bytes += e.size
 	if r.peaks == nil {
@@ -100,6 +105,11 @@ type frame struct {
 	live  bool
 	ascii bool
 	locks *waits.Forest // made by forest
+
+	pool      *poolReading
+	pooled    []*bouncer.View  // made by poolers
+	poolFound []probes.Finding // … too
+	merged    []probes.Finding // made by findings
 }
 
 // role names who a session belongs to.
@@ -134,7 +144,7 @@ func (f *frame) age(t time.Time) float64 {
 
 func (r *ring) frame(i int, file *budget.File) *frame {
 	e := r.all[i]
-	f := &frame{snap: e.snap, use: e.use, file: file, peaks: r.peaks, live: i == len(r.all)-1, hist: map[string][]float64{}}
+	f := &frame{snap: e.snap, use: e.use, pool: e.pool, file: file, peaks: r.peaks, live: i == len(r.all)-1, hist: map[string][]float64{}}
 	first := max(0, i+1-histLen)
 	for _, row := range e.use.Rows {
 		h := make([]float64, i+1-first)

@@ -98,9 +98,9 @@ func (s *rolesScreen) findingLines() int {
 	}
 	_, rows := s.table.Count()
 	spare := max(0, s.h-s.strip()-2-rows)
-	n := min(len(s.f.use.Findings), s.mostFindings())
+	n := min(len(s.f.findings()), s.mostFindings())
 	lines := n
-	for _, f := range s.f.use.Findings[:n] {
+	for _, f := range s.f.findings()[:n] {
 		if lines < spare && !besides(f, s.w) {
 			lines++
 		}
@@ -266,7 +266,7 @@ func (s *rolesScreen) draw(t *theme.Theme) []string {
 
 // findings are the worst lines of the budget, the space for them kept calm.
 func (s *rolesScreen) findings(t *theme.Theme, w int) []string {
-	all := s.f.use.Findings
+	all := s.f.findings()
 	if len(all) == 0 {
 		say := "every role is within its budget"
 		if s.f.file == nil {

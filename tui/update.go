@@ -13,6 +13,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.due(msg)
 	case lateMsg:
 		return m, m.overdue(msg)
+	case poolersDueMsg:
+		return m, m.poolersDue(msg)
 	}
 	m.drawn = nil
 	switch msg := msg.(type) {
@@ -31,6 +33,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.explained(msg)
 	case answerMsg:
 		return m, tea.Batch(m.answered(msg), m.settle())
+	case poolersMsg:
+		return m, m.gotPoolers(msg)
 	case queryMsg:
 		return m, m.gotQuery(msg)
 	case locksMsg:
@@ -158,7 +162,7 @@ func (m *model) global(a action) tea.Cmd {
 			m.input = newFilter(l.Filter())
 		}
 	case actPalette:
-		m.input = newPalette()
+		m.input = newPalette(m.views)
 	case actHelp:
 		m.over = newHelp(m.keys)
 	case actPause:
@@ -187,7 +191,7 @@ func (m *model) goTo(i int) tea.Cmd {
 		e.enter()
 	}
 	m.load(m.screen())
-	return m.askSoon()
+	return tea.Batch(m.askSoon(), m.poolersSoon())
 }
 
 // apply does what a screen or an overlay answered.

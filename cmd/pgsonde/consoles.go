@@ -119,7 +119,7 @@ func judgePoolers(file *budget.File, told []bouncer.Told, s scene) ([]*bouncer.V
 	var findings []probes.Finding
 	for _, t := range told {
 		v := bouncer.Judge(bouncer.Input{
-			Instances: t.Instances, Snapshot: s.snap, Spec: t.Spec, Advisory: s.advisory, RoleOf: clientRole(file),
+			Instances: t.Instances, Snapshot: s.snap, Spec: t.Spec, Advisory: s.advisory, RoleOf: file.ClientRole,
 		})
 		views = append(views, v)
 		findings = append(findings, v.Findings...)
@@ -127,17 +127,6 @@ func judgePoolers(file *budget.File, told []bouncer.Told, s scene) ([]*bouncer.V
 	findings = append(findings, bouncer.Together(views)...)
 	sortFindings(findings)
 	return views, findings
-}
-
-// clientRole names the role of a pooler's client.
-func clientRole(file *budget.File) func(app, user, db, addr string) string {
-	return func(app, user, db, addr string) string {
-		m := file.Match(budget.Who{App: app, User: user, Database: db, Addr: addr})
-		if m.Origin == budget.Pooler {
-			return "(unmatched)"
-		}
-		return m.Role
-	}
 }
 
 // look reads the server behind the poolers, when there is one.

@@ -37,6 +37,14 @@ func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string, 
 	}
 	o.Notify = nil
 	ask := o.Password
+	fleet, err := a.consoles(file, nil)
+	if err != nil {
+		return err
+	}
+	var consoles tui.Consoles // nil, and not a nil fleet, when there is none
+	if fleet != nil {
+		consoles = fleet
+	}
 	var audit auditTrail
 	defer audit.print(a.err)
 	for {
@@ -46,8 +54,8 @@ func (a *app) openTUI(o probes.Options, file *budget.File, path, screen string, 
 		}
 		err := tui.Run(a.ctx, tui.Options{
 			Open:    func(ctx context.Context) (tui.Source, error) { return probes.Open(ctx, inUI) },
-			Explain: openExplainer(ro),
-			Budget:  file, BudgetPath: path, Interval: a.cli.Interval, Screen: screen,
+			Explain: openExplainer(ro), Consoles: consoles,
+			Budget: file, BudgetPath: path, Interval: a.cli.Interval, Screen: screen,
 			ASCII: a.cli.ASCII, Color: a.cli.Color, Theme: a.cli.Theme, ReadOnly: a.cli.ReadOnly, Audit: audit.add,
 			In: a.in, Out: a.out, Target: redact(o.DSN),
 		})

@@ -73,11 +73,9 @@ func (p *plan) cure(s *Sum) string {
 		}
 		switch {
 		case rs.Processes > 1:
-			fit := p.largest(r, &r.Processes)
-			ways = append(ways, fmt.Sprintf("at most %d processes of %s", fit, r.Name))
+			ways = append(ways, fitAtMost(p.largest(r, &r.Processes), "process", "processes", r.Name)...)
 		case rs.Replicas > 1:
-			fit := p.largest(r, &r.Replicas)
-			ways = append(ways, fmt.Sprintf("at most %d replicas of %s", fit, r.Name))
+			ways = append(ways, fitAtMost(p.largest(r, &r.Replicas), "replica", "replicas", r.Name)...)
 		}
 		ways = append(ways, "a smaller pool of "+r.Name)
 	}
@@ -85,6 +83,17 @@ func (p *plan) cure(s *Sum) string {
 		ways = append(ways, "a pooler in front")
 	}
 	return strings.Join(ways, ", or ") + "; " + raisePrice
+}
+
+// fitAtMost says how many would fit; nothing when not even one does.
+func fitAtMost(n int, one, many, role string) []string {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		many = one
+	}
+	return []string{fmt.Sprintf("at most %d %s of %s", n, many, role)}
 }
 
 // largestRole is the index of the role with the largest part of the peak; -1

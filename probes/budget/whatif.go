@@ -137,3 +137,13 @@ func (r *Role) NeedsSession() (listen, advisory bool) {
 	}
 	return listen, slices.Contains(r.Expect, "advisory")
 }
+
+// ClientRole names the role of a pooler's client. A name that only says which
+// pooler it is gives none.
+func (f *File) ClientRole(app, user, db, addr string) string {
+	m := f.Match(Who{App: app, User: user, Database: db, Addr: addr})
+	if m.Origin == Pooler {
+		return roleUnmatched
+	}
+	return m.Role
+}

@@ -16,7 +16,6 @@ func TestBestAction(t *testing.T) {
 		{"queued ALTER behind a reader", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3", probes.Session{State: "idle in transaction"}, Cancel, 2, 2},
 		{"queued ALTER that frees the smaller part", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 S x1 @3\n5 S x1 @4", probes.Session{State: "idle in transaction"}, Terminate, 1, 4},
 		{"queued ALTER that holds an advisory lock", "1 AS t1\n2 X a1\n2 AX t1 @1\n3 X a1 @2", probes.Session{State: "idle in transaction"}, Terminate, 1, 2},
-		{"queued ALTER that holds an advisory lock and readers behind it", "1 AS t1\n2 X a1\n2 AX t1 @1\n3 X a1 @2\n4 AS t1 @3\n5 AS t1 @4", probes.Session{State: "idle in transaction"}, Cancel, 2, 2},
 		{"running", "1 X x1\n2 S x1 @1", probes.Session{State: "active"}, Cancel, 1, 1},
 		{"idle", "1 X a1\n2 X a1 @1", probes.Session{State: "idle"}, Terminate, 1, 1},
 		{"prepared", "p1 X x1\n2 S x1 @1", probes.Session{}, Rollback, 0, 1},

@@ -172,25 +172,20 @@ func masked(s *probes.Session) bool {
 
 // queuedDDL is the end of a queued strong request that frees most of what the
 // tree holds up; or, where the root is not for ending or frees nobody, of one
-// that waits for it. Only its place in the queue, and advisory locks, may hold
-// others up: what else it holds already may belong to a transaction around a
-// savepoint and outlive a cancel. Advisory locks count as kept.
+// that waits for it. Only its place in the queue may hold others up: what it
+// holds already may be its session's and outlive a cancel.
 func (f *Forest) queuedDDL(t *Tree) *End {
 	stuck := Wraparound(t.Root.Session) || len(t.Ends[0].Frees) == 0
 	for i := range t.Ends[1:] {
-		n := f.Node(t.Ends[i+1].Key)
-		if !f.queued(n) {
-			continue
-		}
-		e := f.sim.canceled(n.proc)
-		if len(e.Frees) > 0 && (stuck || 2*len(e.Frees) > t.Victims-1) {
-			return &e
+		e := &t.Ends[i+1]
+		if f.queued(f.Node(e.Key)) && (stuck || 2*len(e.Frees) > t.Victims-1) {
+			return e
 		}
 	}
 	if stuck && t.Root.Edge == nil {
 		for _, n := range t.Root.Children {
 			if f.queued(n) {
-				e := f.sim.canceled(n.proc)
+				e := f.sim.end(n.proc)
 				return &e
 			}
 		}
@@ -199,13 +194,13 @@ func (f *Forest) queuedDDL(t *Tree) *End {
 }
 
 // queued reports whether n is a strong request for a table that has got nothing
-// yet that others wait for, but for advisory locks.
+// yet that others wait for.
 func (f *Forest) queued(n *Node) bool {
 	if n == nil || n.Edge == nil || n.Edge.LockType != "relation" || !strong(n.Edge.Mode) || n.Session != nil && n.Session.Kind == "startup" {
 		return false
 	}
 	for _, h := range f.g.procs[n.proc].holds {
-		if h.obj.tag.Type != "advisory" && h.blocks() {
+		if h.blocks() {
 			return false
 		}
 	}

@@ -47,7 +47,6 @@ type simulation struct {
 	found   []int
 	objects []*object
 	inherit *object // the row whose queue x heads: the next in it takes over x's wait
-	cancel  bool    // only x's statement ends: its session keeps its advisory locks
 }
 
 func newSimulation(r *reach) *simulation {
@@ -181,23 +180,10 @@ func (s *simulation) aheadOf(w *wait, mask uint16) bool {
 
 func (s *simulation) blocks(p int) bool { return p != s.x && !s.free[p] }
 
-// canceled is end for a cancel of x's statement.
-func (s *simulation) canceled(x int) End {
-	s.cancel = true
-	defer func() { s.cancel = false }()
-	return s.end(x)
-}
-
-// keeps reports whether p's locks on an object of a type stay. An advisory lock
-// may be the session's, and then outlives a cancel; the lock table does not tell.
-func (s *simulation) keeps(p int, locktype string) bool {
-	return s.blocks(p) || s.cancel && p == s.x && locktype == "advisory"
-}
-
 // heldOn is what those hold on o who stay, but for one process.
 func (s *simulation) heldOn(o *object, but int) (m uint16) {
 	for i := range o.holders {
-		if h := &o.holders[i]; h.proc != but && s.keeps(h.proc, o.tag.Type) {
+		if h := &o.holders[i]; h.proc != but && s.blocks(h.proc) {
 			m |= h.mask
 		}
 	}
@@ -216,7 +202,7 @@ func (s *simulation) holdsHere(o *object, p int) bool {
 // held reports whether a wait known from answers alone stays.
 func (s *simulation) held(w *wait) bool {
 	for _, l := range w.explicit {
-		if s.keeps(l.proc, w.shape.Type) || s.inherits(l) {
+		if s.blocks(l.proc) || s.inherits(l) {
 			return true
 		}
 	}
