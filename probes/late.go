@@ -9,6 +9,14 @@ import (
 // longer goes on without it; meanwhile the last one is shown with its age.
 const lockWait = 200 * time.Millisecond
 
+// locksSince is the first server whose lock table says since when a lock is
+// waited for; server_version_num.
+const locksSince = 140000
+
+func tooOldForLocks(s Server) string {
+	return "who waits for whom can be read since PostgreSQL 14, and this is " + s.Version
+}
+
 // lockPanel is the newest reading of the lock manager and the one that runs.
 type lockPanel struct {
 	last    *Locks
@@ -20,6 +28,12 @@ type lockPanel struct {
 // is there in time, else the last one, which says by itself how old it is.
 func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) {
 	if s.readLocks == nil {
+		return
+	}
+	if snap.Server.VersionNum < locksSince {
+		if ask.Waiting > 0 || ask.Detail {
+			snap.Locks = &Locks{At: snap.At, Reading: ReadIdle, Waiting: ask.Waiting, Late: tooOldForLocks(snap.Server)}
+		}
 		return
 	}
 	s.mu.Lock()

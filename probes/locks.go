@@ -13,13 +13,16 @@ type Locks struct {
 	Reading Reading
 	// Late is why this is not the newest state: a deadline passed, sessions
 	// queue for the lock manager itself. The rest is then the last good reading.
+	// It is also why there are no Rows, when the server or its grants never let
+	// this login read the lock table.
 	Late string
 
 	// Waits are the answers of pg_blocking_pids: for the oldest waiters at most,
 	// each from an instant of its own.
 	Waits []LockWait
 	// Rows are the lock entries that matter, of one instant (DetailAt). They may
-	// be older than At: see DetailAge.
+	// be older than At, see DetailAge: by seconds in a ReadDetail, where nobody's
+	// answer or statement has changed since, by any time in a ReadEdges.
 	Rows       []LockRow
 	DetailAt   time.Time     // the server's clock when Rows were read; zero: never
 	DetailTook time.Duration // wall time of reading Rows
@@ -50,7 +53,7 @@ type Reading string
 const (
 	ReadIdle   Reading = "idle"   // the unconditional look found no waiter
 	ReadEdges  Reading = "edges"  // Waits are new, Rows are of an earlier tick or missing
-	ReadDetail Reading = "detail" // Waits and Rows of the same tick
+	ReadDetail Reading = "detail" // Waits and Rows of the same tick, or nothing changed since that of Rows
 	ReadGraph  Reading = "graph"  // Rows only: one queue is too long to ask for each waiter
 )
 

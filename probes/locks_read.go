@@ -28,6 +28,8 @@ const (
 	// storm: with so many sessions queuing for the lock manager's own latches
 	// nobody else should go there.
 	storm = 10
+	// refusedEvery is when a login that may not read the lock table tries again.
+	refusedEvery = time.Minute
 	// lockQueryBytes of a query's text come with each process.
 	lockQueryBytes = 1000
 )
@@ -40,12 +42,17 @@ type lockReader struct {
 	name    func(db, role uint32) (database, user string)
 	timeout time.Duration
 
-	looked   time.Time     // when the lock table was last read, the server's clock
-	took     time.Duration // what that costs: the lesser of the last two times
-	before   time.Duration // the last time, as measured
-	warm     map[string]bool
-	longest  int // the longest queue of that reading
-	rows     []LockRow
+	looked  time.Time     // when the lock table was last read, the server's clock
+	took    time.Duration // what that costs: the lesser of the last two times
+	before  time.Duration // the last time, as measured
+	warm    map[string]bool
+	longest int // the longest queue of that reading
+	rows    []LockRow
+	roots   []int // who blocked without waiting at the last reading: likely to do so still
+
+	refusal   error // why this login may not read the lock table, as said at refusedAt
+	refusedAt time.Time
+
 	detailAt time.Time
 	last     *Locks
 	names    nameCache
@@ -66,21 +73,22 @@ func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 		r.last, r.rows = nil, nil
 		return nil, nil
 	}
+	if blind && r.refused(ask.At) {
+		return nil, r.refusal
+	}
 	if blind && !due {
 		return r.last, nil // its age is shown
 	}
 	begin := time.Now()
-	l := &Locks{}
-	var err error
-	switch {
-	case blind:
-		err = r.look(ctx, l)
-	case due && (r.took < cheapDetail || ask.Waiting > longQueue && r.longest > longQueue):
-		err = r.whole(ctx, l, r.took < cheapDetail)
-	default:
-		err = r.answers(ctx, l, due)
+	l, err := r.choose(ctx, ask, blind, due)
+	if denied(err) && !blind {
+		r.refusal, r.refusedAt = err, ask.At
+		l, err = r.choose(ctx, ask, blind, due)
 	}
 	if err != nil {
+		if denied(err) {
+			r.refusal, r.refusedAt, r.looked = err, ask.At, ask.At
+		}
 		return nil, err
 	}
 	if blind && l.Reading == ReadIdle {
@@ -91,6 +99,33 @@ func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 	l.Took = time.Since(begin)
 	r.last = l
 	return l, nil
+}
+
+// choose reads in the way that fits what is known.
+func (r *lockReader) choose(ctx context.Context, ask LockAsk, blind, due bool) (*Locks, error) {
+	l := &Locks{}
+	switch {
+	case blind:
+		return l, r.look(ctx, l)
+	case r.refused(ask.At):
+		r.rows, r.detailAt, l.Late = nil, time.Time{}, oneLine(r.refusal)
+		return l, r.answers(ctx, l, false, false)
+	case due && ask.Waiting > longQueue && (r.took < cheapDetail || r.longest > longQueue):
+		return l, r.whole(ctx, l, r.took < cheapDetail)
+	}
+	return l, r.answers(ctx, l, due, ask.Detail)
+}
+
+// refused says whether this login was lately denied the lock table: a server
+// logs each denial.
+func (r *lockReader) refused(now time.Time) bool {
+	age := now.Sub(r.refusedAt)
+	return r.refusal != nil && age >= 0 && age < refusedEvery
+}
+
+func denied(err error) bool {
+	code, _ := lastPgError(err)
+	return err != nil && code == "42501"
 }
 
 // due says whether the lock table may be read again. The first reading after a
@@ -180,16 +215,23 @@ func doubtful(rows []LockRow) []int {
 	return out
 }
 
-// answers asks the server for the oldest waiters; with detail it then reads
-// what explains the answers, in one pass.
-func (r *lockReader) answers(ctx context.Context, l *Locks, detail bool) error {
-	if err := r.edges(ctx, l, mostAsked, []int{}, []int{}); err != nil {
+// answers asks the server for the oldest waiters. What explains its answers is
+// read in one pass when that is cheap and something changed since the last
+// time, or else when detail is due.
+func (r *lockReader) answers(ctx context.Context, l *Locks, detail, asked bool) error {
+	if err := r.edges(ctx, l, mostAsked, nil, nil); err != nil {
 		return err
 	}
 	l.Reading = ReadEdges
 	l.Rows, l.DetailAt, l.DetailTook = r.rows, r.detailAt, r.took
-	if !detail {
+	switch {
+	case !detail:
 		return nil
+	case r.took < cheapDetail && !asked && r.unchanged(l):
+		l.Reading = ReadDetail
+		return nil
+	case r.took < cheapDetail:
+		return r.entries(ctx, l)
 	}
 	relation, other, complete := blockersOf(l)
 	if !complete {
@@ -199,29 +241,35 @@ func (r *lockReader) answers(ctx context.Context, l *Locks, detail bool) error {
 		return err
 	}
 	l.Reading, l.Partial = ReadDetail, true
-	known := map[int]bool{}
-	for i := range l.Procs {
-		known[l.Procs[i].PID] = true
-	}
-	var missing []int
 	_, all := pidsOf(l.Rows)
-	for _, pid := range all {
-		if !known[pid] {
-			missing = append(missing, pid)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	more := &Locks{}
-	if err := r.edges(ctx, more, 0, []int{}, missing); err != nil {
+	return r.describe(ctx, l, all)
+}
+
+// entries reads what explains the answers in l, and asks for those whom only
+// the lock table shows waiting.
+func (r *lockReader) entries(ctx context.Context, l *Locks) error {
+	if err := r.table(ctx, l, "locks_graph", 0, 1); err != nil {
 		return err
 	}
-	for _, p := range more.Procs {
-		if !known[p.PID] {
-			l.Procs = append(l.Procs, p)
-		}
+	l.Reading = ReadDetail
+	answered := map[int]bool{}
+	for i := range l.Waits {
+		answered[l.Waits[i].PID] = true
 	}
+	waiters, all := pidsOf(l.Rows)
+	rest := slices.DeleteFunc(waiters, func(pid int) bool { return answered[pid] })
+	switch {
+	case len(rest) == 0:
+		return nil
+	case len(rest)+len(l.Waits) > mostAsked:
+		return r.describe(ctx, l, all)
+	}
+	more := &Locks{}
+	if err := r.edges(ctx, more, 0, rest, nil); err != nil {
+		return err
+	}
+	l.Waits = append(l.Waits, more.Waits...)
+	l.addProcs(more.Procs)
 	return nil
 }
 
@@ -303,72 +351,4 @@ func (r *lockReader) table(ctx context.Context, l *Locks, statement string, args
 	r.looked, r.rows, r.detailAt = l.At, l.Rows, l.At
 	l.DetailAt, l.DetailTook = l.At, rows.Took
 	return nil
-}
-
-func lockRow(r *Rows) LockRow {
-	return LockRow{
-		Tag: LockTag{
-			Type: r.Text(1), Database: r.OID(2), Relation: r.OID(3),
-			// page is a uint32 shown as int4, tuple a uint16 shown as int2
-			Page: uint32(r.Int64(4)), Tuple: uint16(r.Int64(5)),
-			VXID: r.Text(6), XID: r.OID(7), ClassID: r.OID(8), ObjID: r.OID(9), ObjSubID: uint16(r.Int64(10)),
-		},
-		VXID: r.Text(11), PID: r.Int(12), Mode: ParseLockMode(r.Text(13)), Granted: r.Bool(14), FastPath: r.Bool(15), WaitStart: r.Time(16),
-	}
-}
-
-// edges reads answers and facts into l. With no limit only pids are asked for.
-func (r *lockReader) edges(ctx context.Context, l *Locks, limit int, pids, describe []int) error {
-	if pids == nil {
-		pids = []int{}
-	}
-	rows, err := r.run(ctx, r.timeout, "locks_edges", storm, limit, pids, describe, lockQueryBytes, r.own())
-	if err != nil {
-		return fmt.Errorf("reading lock waits: %w", err)
-	}
-	l.Procs, l.Waits, l.SafeSnapshots = nil, nil, nil
-	for rows.Next() {
-		if rows.Int(0) == 0 {
-			if n := rows.Int(1); n >= storm {
-				return errStorm(n)
-			}
-			l.At, l.Waiting = rows.Time(12), max(l.Waiting, rows.Int(18))
-			continue
-		}
-		p := r.proc(rows)
-		if p.Kind != "" {
-			l.Procs = append(l.Procs, p)
-		}
-		if !rows.Null(20) {
-			l.Waits = append(l.Waits, LockWait{PID: p.PID, LockType: lockType(p), Blockers: rows.Ints(20)})
-		}
-		if b := rows.Ints(21); len(b) > 0 {
-			l.SafeSnapshots = append(l.SafeSnapshots, SafeSnapshotWait{PID: p.PID, Blockers: b})
-		}
-	}
-	return nil
-}
-
-func lockType(p Session) string {
-	if p.WaitEventType == "Lock" {
-		return p.WaitEvent
-	}
-	return ""
-}
-
-func (r *lockReader) proc(rows *Rows) Session {
-	db, role := rows.OID(2), rows.OID(3)
-	query := rows.Bytea(19)
-	clipped := len(query) < rows.Int(18)
-	if clipped {
-		query = trimPartial(query)
-	}
-	database, user := r.name(db, role)
-	return Session{
-		PID: rows.Int(1), DatabaseOID: db, UserOID: role, Database: database, User: user, App: rows.Text(4), Kind: rows.Text(5),
-		LeaderPID: rows.Int(6), State: rows.Text(7), Addr: rows.Text(8), Port: max(0, rows.Int(9)),
-		WaitEventType: rows.Text(10), WaitEvent: rows.Text(11),
-		BackendStart: rows.Time(12), XactStart: rows.Time(13), QueryStart: rows.Time(14), StateChange: rows.Time(15),
-		XID: rows.Text(16), XMin: rows.Text(17), QueryClipped: clipped, Query: rows.enc.decode(db, query),
-	}
 }

@@ -36,11 +36,17 @@ func jam(t testing.TB, srv *pgserver.Server, n int) (root *pgx.Conn, waiters []*
 	return root, waiters
 }
 
-// locks ticks until the panel has an answer of this tick.
+// locks has everything read and ticks until the panel has an answer of this tick.
 func locks(t testing.TB, s *Sampler) *Locks {
 	t.Helper()
+	return inTime(t, s, Want{Locks: true})
+}
+
+// inTime ticks until the panel has an answer of this tick.
+func inTime(t testing.TB, s *Sampler, w Want) *Locks {
+	t.Helper()
 	for range 100 {
-		if l := tick(t, s, Want{Locks: true}).Locks; l == nil || l.Late == "" {
+		if l := tick(t, s, w).Locks; l == nil || l.Late == "" {
 			return l
 		}
 	}
@@ -52,11 +58,11 @@ func TestLocksReading(t *testing.T) {
 	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
 		srv := pgtest.Start(t, in, pgserver.Options{})
 		s := open(t, Options{DSN: srv.DSN("postgres", "postgres")})
-		if l := tick(t, s, Want{}).Locks; l != nil {
+		if l := inTime(t, s, Want{}); l != nil {
 			t.Errorf("nobody waits: got %+v", l)
 		}
 		root, waiters := jam(t, srv, 3)
-		l := tick(t, s, Want{}).Locks
+		l := locks(t, s)
 		if l == nil || l.Reading != ReadDetail || l.Waiting != 3 || len(l.Waits) != 3 || l.Late != "" {
 			t.Fatalf("got %+v", l)
 		}
@@ -91,6 +97,55 @@ func TestLocksReading(t *testing.T) {
 	})
 }
 
+// TestLocksEntriesAgain: entries stand for answers that do not change, for a few
+// seconds; whatever changes has them read again.
+func TestLocksEntriesAgain(t *testing.T) {
+	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
+		srv := pgtest.Start(t, in, pgserver.Options{})
+		s := open(t, Options{DSN: srv.DSN("postgres", "postgres")})
+		r := newLockReader(s)
+		run := r.run
+		r.run = func(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
+			rows, err := run(ctx, timeout, name, args...)
+			if err == nil {
+				rows.Took = time.Millisecond // however busy the machine is
+			}
+			return rows, err
+		}
+		s.readLocks = r.read
+		root, waiters := jam(t, srv, 3)
+		last := locks(t, s)
+		step := func(what string, w Want, again bool, waiting int) {
+			t.Helper()
+			l := inTime(t, s, w)
+			if got := !l.DetailAt.Equal(last.DetailAt); got != again || l.Reading != ReadDetail || len(l.Waits) != waiting || !l.At.After(last.At) {
+				t.Errorf("%s: read again %v, want %v; %s, %d answers, want %d", what, got, again, l.Reading, len(l.Waits), waiting)
+			}
+			last = l
+		}
+		step("nothing changed", Want{}, false, 3)
+		step("nothing changed", Want{}, false, 3)
+		step("asked for", Want{Locks: true}, true, 3)
+		if _, err := root.Exec(t.Context(), "select 1"); err != nil {
+			t.Fatal(err)
+		}
+		step("another statement of the root", Want{}, true, 3)
+		_ = waiters[2].PgConn().CancelRequest(t.Context())
+		mon := pgtest.Connect(t, srv.DSN("postgres", "postgres"))
+		eventually(t, "the waiter leaves", func() bool {
+			var n int
+			if err := mon.QueryRow(t.Context(), "select count(*) from pg_locks where not granted").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n == 2
+		})
+		step("a waiter left", Want{}, true, 2)
+		step("nothing changed", Want{}, false, 2)
+		time.Sleep(detailAgain)
+		step("long ago", Want{}, true, 2)
+	})
+}
+
 // TestLocksPlans holds the reader to when it may touch the lock table.
 func TestLocksPlans(t *testing.T) {
 	at := time.Unix(1000, 0)
@@ -103,7 +158,7 @@ func TestLocksPlans(t *testing.T) {
 		{"nobody waits", lockReader{looked: at.Add(-time.Second)}, LockAsk{At: at}, nil},
 		{"nobody waits for long", lockReader{looked: at.Add(-16 * time.Second)}, LockAsk{At: at}, []string{"locks_detail"}},
 		{"nobody waits for long, dear", lockReader{looked: at.Add(-16 * time.Second), took: time.Second}, LockAsk{At: at}, nil},
-		{"cheap", lockReader{looked: at.Add(-time.Second), took: time.Millisecond}, LockAsk{At: at, Waiting: 3}, []string{"locks_graph", "locks_edges"}},
+		{"cheap", lockReader{looked: at.Add(-time.Second), took: time.Millisecond}, LockAsk{At: at, Waiting: 3}, []string{"locks_edges", "locks_graph"}},
 		{"dear and read lately", lockReader{looked: at.Add(-2 * time.Second), took: 100 * time.Millisecond, rows: []LockRow{{PID: 1}}}, LockAsk{At: at, Waiting: 3}, []string{"locks_edges"}},
 		{"dear, at first", lockReader{looked: at.Add(-2 * time.Second), took: 100 * time.Millisecond}, LockAsk{At: at, Waiting: 3}, []string{"locks_edges", "locks_detail"}},
 		{"dear, long ago", lockReader{looked: at.Add(-11 * time.Second), took: 100 * time.Millisecond, rows: []LockRow{{PID: 1}}}, LockAsk{At: at, Waiting: 3}, []string{"locks_edges", "locks_detail"}},

@@ -98,7 +98,9 @@ func (p *treePrinter) print(snap *probes.Snapshot, findings []probes.Finding) {
 		}
 	}
 	if f.Waiters == 0 && len(f.SafeSnapshots) == 0 {
-		fmt.Fprintln(p.w, "nobody waits for a lock")
+		if f.Late == "" {
+			fmt.Fprintln(p.w, "nobody waits for a lock")
+		}
 		return
 	}
 	fmt.Fprintf(p.w, "%s in %s\n", plural(f.Waiters, "waiter"), plural(len(f.Trees), "tree"))

@@ -3,24 +3,23 @@
 -- the own xid of prepared transactions.
 -- Since 14. No privilege.
 -- Parameters: $1 do not touch the lock manager while this many sessions queue
---   for its own latches; $2 1: keep relation locks though activity shows nobody
---   who waits for one.
--- Rows: one of kind 0 (the time, those queuing, those that activity shows
---   waiting), then one per entry. Times are microseconds since the epoch.
--- Functions, not views; one call of pg_lock_status; relation locks, most of the
--- table, are dropped before they are kept unless somebody waits for one.
+--   for its own latches, 0: not asked, they were counted a moment ago; $2 1: keep
+--   relation locks, 0: only if activity shows somebody who waits for one.
+-- Rows: one of kind 0 (the time, those queuing), then one per entry. Times are
+--   microseconds since the epoch.
+-- Functions, not views; one call of pg_lock_status; activity is read only where a
+-- parameter asks for it; relation locks, most of the table, are dropped before
+-- they are kept unless somebody waits for one.
 with g as materialized (
-  select pg_catalog.clock_timestamp() as ts,
-         pg_catalog.count(*) filter (where a.wait_event = 'LockManager') as queuing,
-         pg_catalog.count(*) filter (where a.wait_event_type = 'Lock') as waiting,
+  select pg_catalog.count(*) filter (where a.wait_event = 'LockManager') as queuing,
          pg_catalog.count(*) filter (where a.wait_event_type = 'Lock' and a.wait_event = 'relation') as relation
   from pg_catalog.pg_stat_get_activity(null::int) a
 ),
 l as materialized (
   select (x.s).*
-  from g, lateral (select pg_catalog.pg_lock_status() as s where g.queuing < $1::int offset 0) x
+  from (select pg_catalog.pg_lock_status() as s where $1::int = 0 or (select g.queuing from g) < $1::int offset 0) x
   where not (x.s).fastpath and (x.s).mode <> 'SIReadLock'
-    and ((x.s).locktype <> 'relation' or not (x.s).granted or g.relation > 0 or $2::int = 1)
+    and ((x.s).locktype <> 'relation' or not (x.s).granted or $2::int = 1 or (select g.relation from g) > 0)
 ),
 w as (
   select distinct locktype, database, relation, page, tuple, virtualxid, transactionid, classid, objid, objsubid
@@ -40,11 +39,11 @@ k as (
 )
 select 0 as row, null::text as locktype, null::bigint as database, null::bigint as relation, null::int as page, null::int as tuple,
        null::text as virtualxid, null::text as transactionid, null::bigint as classid, null::bigint as objid, null::int as objsubid,
-       null::text as vxid, g.queuing::int as pid, null::text as mode, null::boolean as granted, null::boolean as fastpath,
-       (pg_catalog.date_part('epoch', g.ts) * 1e6)::bigint as t, g.waiting::int as waiting
-from g
+       null::text as vxid, case when $1::int > 0 then (select g.queuing::int from g) end as pid, null::text as mode,
+       null::boolean as granted, null::boolean as fastpath,
+       (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1e6)::bigint as t
 union all
 select 1, k.locktype, k.database::bigint, k.relation::bigint, k.page, k.tuple::int, k.virtualxid, k.transactionid::text,
        k.classid::bigint, k.objid::bigint, k.objsubid::int, k.virtualtransaction, k.pid, k.mode, k.granted, k.fastpath,
-       (pg_catalog.date_part('epoch', k.waitstart) * 1e6)::bigint, null
+       (pg_catalog.date_part('epoch', k.waitstart) * 1e6)::bigint
 from k

@@ -19,7 +19,7 @@ type Forest struct {
 	// Unasked waiters are known to wait but not for whom: more than are asked for.
 	Unasked int
 	// Torn are the sessions whose answers changed between two readings of this
-	// one tick; what is drawn for them is the lock table's own, earlier, state.
+	// one tick; what is drawn for them is the lock table's own state.
 	Torn []int
 	// Trees by victims × longest wait, the worst first.
 	Trees  []*Tree

@@ -30,7 +30,7 @@ type fuzzer struct {
 	sampler  *probes.Sampler
 	gids     int
 
-	quiet, moving, waiters, edges, soft, doubted, reordered, torn int
+	quiet, moving, waiters, edges, soft, doubted, reordered, torn, reused int
 }
 
 type fuzzSession struct {
@@ -69,9 +69,9 @@ func fuzz(t *testing.T, in pgserver.Install, states int, most time.Duration) {
 		f.settle()
 		f.look()
 	}
-	t.Logf("%d quiet states, %d waiters, %d edges (%d soft, %d reordered by the server, %d doubted without its answer); %d moving states, %d torn waiters",
-		f.quiet, f.waiters, f.edges, f.soft, f.reordered, f.doubted, f.moving, f.torn)
-	if f.quiet < max(states, 10) || f.soft == 0 {
+	t.Logf("%d quiet states, %d waiters, %d edges (%d soft, %d reordered by the server, %d doubted without its answer); %d moving states, %d torn waiters, %d states with entries used again",
+		f.quiet, f.waiters, f.edges, f.soft, f.reordered, f.doubted, f.moving, f.torn, f.reused)
+	if f.quiet < max(states, 10) || f.soft == 0 || f.reused == 0 {
 		t.Errorf("too few states to say anything")
 	}
 }
@@ -265,9 +265,18 @@ func (f *fuzzer) image() string {
 func (f *fuzzer) look() {
 	fail := func(err error) { f.t.Fatal(err) }
 	before, first := f.image(), blockingPIDs(f.t.Context(), f.mon, fail)
-	snap, err := f.sampler.Tick(f.t.Context(), probes.Want{Locks: true})
+	snap, err := f.sampler.Tick(f.t.Context(), probes.Want{})
+	if again := f.rng.IntN(3); err == nil && again > 0 { // a second reading may reuse the entries of the first
+		snap, err = f.sampler.Tick(f.t.Context(), probes.Want{Locks: again == 2})
+	}
+	if err == nil && snap.Locks != nil && snap.Locks.Reading != probes.ReadDetail { // reading them was slow
+		snap, err = f.sampler.Tick(f.t.Context(), probes.Want{Locks: true})
+	}
 	if err != nil {
 		f.t.Fatal(err)
+	}
+	if l := snap.Locks; l != nil && l.Reading == probes.ReadDetail && l.DetailAt.Before(l.At) {
+		f.reused++
 	}
 	truth := blockingPIDs(f.t.Context(), f.mon, fail)
 	if snap.Locks == nil || snap.Locks.Late != "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // confirm holds the replayed graph against what pg_blocking_pids said a moment
-// later. The server knows the order of its queues: where only that differs its
+// before or later. The server knows the order of its queues: where only that differs its
 // answer replaces the replay. Anything else is a change between the readings.
 func (g *graph) confirm(l *probes.Locks) {
 	ghosts, answered := map[int]bool{}, map[int]bool{}
@@ -20,7 +20,7 @@ func (g *graph) confirm(l *probes.Locks) {
 		p, known := g.pids[leader]
 		if !known || len(g.procs[p].waits) == 0 {
 			if len(e.Blockers) > 0 {
-				ghosts[leader] = true // waits now, did not then
+				ghosts[leader] = true // waits in one of the two only
 			}
 			continue
 		}
