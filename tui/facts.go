@@ -37,11 +37,9 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 		now += " of " + strconv.Itoa(*r.Cap)
 	}
 	add("now", now)
-	if r.Kept != nil {
-		add("kept", strconv.Itoa(*r.Kept))
-	}
-	if r.Peak != nil && (r.Cap == nil || *r.Peak != *r.Cap) {
-		add("peak", fmt.Sprintf("%d with surge", *r.Peak))
+	out = append(out, sizeBars(t, r, w)...)
+	if room, ok := f.use.RoomFor(r.Role); ok {
+		add("one more", roomText(room))
 	}
 	if r.Busy != nil {
 		add("busy", fmt.Sprintf("%d, %d in tx, %d idle", *r.Busy, or0(r.IdleInTx), or0(r.Idle)))
@@ -71,6 +69,37 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 		}
 	}
 	return out[:min(len(out), h)]
+}
+
+// sizeBars draws now, kept, cap and peak on one scale.
+func sizeBars(t *theme.Theme, r budget.Row, w int) []string {
+	if r.Cap == nil {
+		return nil
+	}
+	top := max(r.Now, *r.Cap, or0(r.Peak))
+	bar := max(6, min(w-12-24, 30))
+	var out []string
+	add := func(label string, n int, role theme.Role, say string) {
+		full, rest := spark.Bar(t.Glyphs, float64(n), float64(top), bar)
+		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit(label, 12, false)}, theme.Span{Role: role, Text: full},
+			theme.Span{Role: theme.Dim, Text: rest}, theme.Span{Text: fmt.Sprintf(" %d%s", n, say)}))
+	}
+	role, say := theme.Normal, ""
+	switch {
+	case r.Over:
+		role, say = theme.Crit, fmt.Sprintf(", %d over", r.Now-*r.Cap)
+	case r.Kept != nil && *r.Kept > 0 && *r.Kept < *r.Cap && r.Now > *r.Kept:
+		role, say = theme.Warn, fmt.Sprintf(", %d overflow", r.Now-*r.Kept)
+	}
+	add("open", r.Now, role, say)
+	if r.Kept != nil {
+		add("kept", *r.Kept, theme.Normal, "")
+	}
+	add("cap", *r.Cap, theme.Normal, "")
+	if r.Peak != nil && *r.Peak != *r.Cap {
+		add("peak", *r.Peak, theme.Normal, " with surge")
+	}
+	return out
 }
 
 func isFull(r budget.Row, addr string) bool {

@@ -49,6 +49,7 @@ const (
 	actJSON
 	actFollow
 	actPath
+	actWhatIf
 	actCancel
 	actTerminate
 	actHelp
@@ -95,6 +96,7 @@ func bindings() []binding {
 		bind(actMetric, look, "m", "next metric", "m"),
 		bind(actDetail, look, "d", "all of each plan node", "d"),
 		bind(actJSON, look, "J", "the plan as JSON", "J"),
+		bind(actWhatIf, open, "p", "what if, with other sizes", "p"),
 		bind(actBack, open, "esc", "back", "esc"),
 		bind(actView, open, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 		bind(actNextView, open, "tab", "next view", "tab"),

@@ -55,8 +55,10 @@ func newRoles(g theme.Glyphs) *rolesScreen {
 func (s *rolesScreen) name() string       { return "Roles" }
 func (s *rolesScreen) want(*probes.Want)  {}
 func (s *rolesScreen) list() *table.Model { return s.table }
-func (s *rolesScreen) keys() []action     { return []action{actEnter, actFilter, actSort, actWide} }
-func (s *rolesScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
+func (s *rolesScreen) keys() []action {
+	return []action{actEnter, actWhatIf, actFilter, actSort, actWide}
+}
+func (s *rolesScreen) size(w, h int) { s.w, s.h = w, h; s.arrange() }
 
 func (s *rolesScreen) load(f *frame) {
 	s.f = f
@@ -216,8 +218,11 @@ func useBar(g theme.Glyphs, r budget.Row, w int) table.Cell {
 		busy = *r.Busy
 	}
 	c.Text, c.Rest = spark.Stack(g, float64(busy), float64(r.Now-busy), float64(*r.Cap), w)
-	if r.Over {
+	switch {
+	case r.Over:
 		c.Role = theme.Crit
+	case r.Kept != nil && *r.Kept > 0 && *r.Kept < *r.Cap && r.Now > *r.Kept:
+		c.Role = theme.Warn // the overflow is in use
 	}
 	return c
 }
@@ -234,6 +239,12 @@ func trend(f *frame, r budget.Row, g theme.Glyphs, w int) string {
 
 func (s *rolesScreen) act(a action) (result, bool) {
 	r, ok := s.table.Selected()
+	if a == actWhatIf && s.f != nil {
+		if p := newWhatIf(s.f.file, s.f.snap.Limits, r.Key); p != nil {
+			return result{open: p}, true
+		}
+		return result{say: "no budget file with roles: there is nothing to change"}, true
+	}
 	if !ok {
 		return result{}, false
 	}
@@ -330,6 +341,9 @@ func (s *rolesScreen) about(t *theme.Theme) string {
 	}
 	if r.Idle != nil {
 		parts = append(parts, fmt.Sprintf("idle %d", *r.Idle))
+	}
+	if room, ok := s.f.use.RoomFor(r.Role); ok {
+		parts = append(parts, "room for one more: "+roomText(room))
 	}
 	parts = append(parts, fmt.Sprintf("most seen %d", s.f.peaks[r.Role]))
 	if r.Peak != nil {

@@ -1,0 +1,271 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/theme"
+)
+
+// whatIf is a panel in which sizes of the budget are tried: the sum follows,
+// beside the base. Nothing is written.
+type whatIf struct {
+	file      *budget.File
+	lim       probes.Limits
+	rows      []whatRow
+	row       int
+	surge     []string
+	base, sum *budget.Sum
+	err       string // why the last change does not add up
+}
+
+// whatRow is a role or a pooler with its sizes.
+type whatRow struct {
+	owner string
+	role  bool
+	sizes []budget.Size
+	was   []int
+	col   int
+}
+
+// newWhatIf opens the panel at a role; nil without a budget.
+func newWhatIf(f *budget.File, lim probes.Limits, at string) *whatIf {
+	if f == nil {
+		return nil
+	}
+	p := &whatIf{file: f, lim: lim}
+	add := func(owner string, role bool, sizes []budget.Size) {
+		r := whatRow{owner: owner, role: role, sizes: sizes}
+		for _, s := range sizes {
+			r.was = append(r.was, s.Value)
+		}
+		if owner == at {
+			p.row = len(p.rows)
+		}
+		p.rows = append(p.rows, r)
+	}
+	for _, r := range f.Roles {
+		add(r.Name, true, f.RoleSizes(r.Name))
+	}
+	for _, b := range f.Poolers {
+		add(b.Name, false, f.PoolerSizes(b.Name))
+	}
+	base, err := budget.WhatIf(f, lim, nil, nil)
+	if err != nil || len(p.rows) == 0 {
+		return nil
+	}
+	p.base, p.sum = base, base
+	return p
+}
+
+func (p *whatIf) title() string { return "What if (nothing is written)" }
+
+func (p *whatIf) key(k string, a action) (result, bool) {
+	r := &p.rows[p.row]
+	switch {
+	case a == actBack, a == actQuit, a == actWhatIf, a == actEnter:
+		return result{}, true
+	case k == "+", k == "=":
+		p.change(r, 1)
+	case k == "-":
+		p.change(r, -1)
+	case k == "0":
+		for i := range r.sizes {
+			r.sizes[i].Value = r.was[i]
+		}
+		p.add()
+	case k == "d":
+		p.deploy(r)
+	case a == actUp:
+		p.row = max(0, p.row-1)
+	case a == actDown:
+		p.row = min(len(p.rows)-1, p.row+1)
+	case a == actTop:
+		p.row = 0
+	case a == actBottom:
+		p.row = len(p.rows) - 1
+	case a == actLeft:
+		r.col = max(0, r.col-1)
+	case a == actRight:
+		r.col = min(len(r.sizes)-1, r.col+1)
+	}
+	return result{}, false
+}
+
+// mostSize is as large as a number in a budget file may be, near enough.
+const mostSize = 100_000
+
+func (p *whatIf) change(r *whatRow, by int) {
+	s := &r.sizes[r.col]
+	old := s.Value
+	s.Value = max(s.Least, min(s.Value+by, mostSize))
+	if p.add(); p.err != "" {
+		s.Value = old // no such budget: the message says why
+	}
+}
+
+// deploy switches a rolling deploy of a role on or off.
+func (p *whatIf) deploy(r *whatRow) {
+	if !r.role {
+		return
+	}
+	if i := slices.Index(p.surge, r.owner); i >= 0 {
+		p.surge = slices.Delete(p.surge, i, i+1)
+	} else {
+		p.surge = append(p.surge, r.owner)
+	}
+	p.add()
+}
+
+// add adds up again.
+func (p *whatIf) add() {
+	var changes []budget.Change
+	for _, r := range p.rows {
+		for i, s := range r.sizes {
+			if s.Value != r.was[i] {
+				changes = append(changes, budget.Change{Owner: r.owner, Size: s.Name, Value: s.Value})
+			}
+		}
+	}
+	sum, err := budget.WhatIf(p.file, p.lim, changes, p.surge)
+	if err != nil {
+		p.err = err.Error()
+		return
+	}
+	p.sum, p.err = sum, ""
+}
+
+func (p *whatIf) draw(t *theme.Theme, w, h int) []string {
+	foot := p.sums(t, w, h)
+	n := max(1, min(len(p.rows), h-len(foot)))
+	top := max(0, min(p.row-n/2, len(p.rows)-n))
+	var out []string
+	for i := top; i < min(top+n, len(p.rows)); i++ {
+		out = append(out, p.line(t, i, w))
+	}
+	return append(out, foot...)
+}
+
+// line is one role or pooler: its sizes, the one under the cursor in brackets,
+// and what it comes to.
+func (p *whatIf) line(t *theme.Theme, i, w int) string {
+	r := &p.rows[i]
+	here := i == p.row
+	mark, name := " ", theme.Normal
+	if here {
+		mark, name = t.Select, theme.Strong
+	}
+	left := []theme.Span{{Role: theme.Key, Text: mark}, {Role: name, Text: t.Fit(r.owner, max(8, min(16, w/4)), false) + " "}}
+	first := 0
+	if here && w < 70 {
+		first = r.col // the one that is changed must be seen
+	}
+	for k := first; k < len(r.sizes); k++ {
+		s := r.sizes[k]
+		text, role := s.Name+" "+strconv.Itoa(s.Value), theme.Dim
+		if s.Value != r.was[k] {
+			text, role = s.Name+" "+strconv.Itoa(r.was[k])+t.Arrow+strconv.Itoa(s.Value), theme.Mark
+		}
+		if here && k == r.col {
+			left = append(left, theme.Span{Role: theme.Key, Text: "[" + text + "] "})
+			continue
+		}
+		left = append(left, theme.Span{Role: role, Text: " " + text + " "})
+	}
+	was, now := p.part(p.base, r), p.part(p.sum, r)
+	right := strconv.Itoa(now)
+	if was != now {
+		right = strconv.Itoa(was) + t.Arrow + right
+	}
+	if slices.Contains(p.surge, r.owner) {
+		right = "deploy " + right
+	}
+	if x := p.file.Role(r.owner); r.role && x.Runs != budget.RunsAlways {
+		right = string(x.Runs) + " " + right
+	}
+	return t.Split(w, left, []theme.Span{{Text: " " + right}})
+}
+
+// part is what a row comes to, its deploy included.
+func (p *whatIf) part(s *budget.Sum, r *whatRow) int {
+	if !r.role {
+		i := slices.IndexFunc(s.Poolers, func(x budget.PoolerSum) bool { return x.Pooler == r.owner })
+		return s.Poolers[i].Cap
+	}
+	x := s.Roles[slices.IndexFunc(s.Roles, func(x budget.RoleSum) bool { return x.Role == r.owner })]
+	if x.InSurge {
+		return x.Cap + x.Surge
+	}
+	return x.Cap
+}
+
+// sums is the base and what it would be, and whether one more fits.
+func (p *whatIf) sums(t *theme.Theme, w, h int) []string {
+	var out []string
+	if h >= 10 {
+		out = append(out, "")
+	}
+	for i, s := range []*budget.Sum{p.base, p.sum} {
+		name := []string{"base", "what if"}[i]
+		role := verdictRole(s.Verdict)
+		text := fmt.Sprintf("%5d %7d %6d %6d %6d %6d  ", s.Usable, s.Steady, s.Jobs, s.Surge, s.Peak, s.Left)
+		if w < 66 {
+			text = fmt.Sprintf("peak %d left %d ", s.Peak, s.Left)
+		} else if i == 0 {
+			out = append(out, t.Line(w, theme.Span{Role: theme.Head, Text: t.Fit("", 9, false) + " usable  steady   jobs  surge   peak   left  verdict"}))
+		}
+		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit(name, 8, false) + "  "}, theme.Span{Text: text},
+			theme.Span{Role: role, Text: theme.Sign(role) + " " + strings.ReplaceAll(string(s.Verdict), "-", " ")}))
+	}
+	if p.err != "" {
+		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ " + p.err}))
+	} else if room, ok := (&budget.Usage{Plan: p.sum, Free: p.sum.Left, KeepFree: p.sum.KeepFree}).RoomFor(p.rows[p.row].owner); ok {
+		out = append(out, t.Line(w, theme.Span{Text: "room for one more " + p.rows[p.row].owner + ": " + roomText(room)}))
+	} else if h >= 10 {
+		out = append(out, "")
+	}
+	for _, b := range p.sum.Poolers {
+		if b.ClientsOver {
+			out = append(out, t.Line(w, theme.Span{Role: theme.Crit, Text: fmt.Sprintf("! %s: %d clients, it lets in %d", b.Pooler, b.Clients, b.MaxClients)}))
+		}
+	}
+	keys := []theme.Span{}
+	for _, k := range [][2]string{{"+ -", "change"}, {"←→", "size"}, {"0", "as it was"}, {"d", "deploy"}, {"esc", "close"}} {
+		if t.ASCII {
+			k[0] = strings.ReplaceAll(k[0], "←→", "left right")
+		}
+		keys = append(keys, theme.Span{Role: theme.Key, Text: k[0]}, theme.Span{Role: theme.Dim, Text: " " + k[1] + "  "})
+	}
+	return append(out, t.Line(w, keys...))
+}
+
+func verdictRole(v budget.Verdict) theme.Role {
+	switch v {
+	case budget.OK:
+		return theme.OK
+	case budget.Low:
+		return theme.Warn
+	}
+	return theme.Crit
+}
+
+// roomText says whether one more replica fits.
+func roomText(r budget.Room) string {
+	switch {
+	case r.Via != "" && r.OK():
+		return fmt.Sprintf("yes, %d clients of %s left", r.Left, r.Via)
+	case r.Via != "":
+		return fmt.Sprintf("no, %d clients too many for %s", -r.Left, r.Via)
+	case r.Left < 0:
+		return fmt.Sprintf("no, %d too many", -r.Left)
+	case r.Left < r.Keep:
+		return fmt.Sprintf("no, %d left and %d are to be kept", r.Left, r.Keep)
+	case r.Free < r.Takes:
+		return fmt.Sprintf("not now, it takes %d and %d are free", r.Takes, r.Free)
+	}
+	return fmt.Sprintf("yes, %d left", r.Left)
+}
