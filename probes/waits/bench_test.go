@@ -78,7 +78,8 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 // TestBuildIsFast holds each shape to its budget in processor time, which other
-// work on the machine does not stretch much: 10 ms, with room for slow machines.
+// work on the machine stretches two- or threefold at most: 10 ms on an idle one,
+// with room for slow and busy ones. A step that is quadratic takes seconds.
 func TestBuildIsFast(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("measures time")
@@ -92,8 +93,8 @@ func TestBuildIsFast(t *testing.T) {
 			best = min(best, cpu(t)-begin)
 		}
 		t.Logf("%s: %v", shape, best)
-		if best > 60*time.Millisecond {
-			t.Errorf("%s of %d sessions: got %v, want at most 60 ms on any machine", shape, benchSessions, best)
+		if best > 100*time.Millisecond {
+			t.Errorf("%s of %d sessions: got %v, want at most 100 ms on any machine", shape, benchSessions, best)
 		}
 	}
 }

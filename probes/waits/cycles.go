@@ -59,7 +59,7 @@ func (c *compact) sort() {
 func (c *compact) arcs(v int) []int32 { return c.next[c.first[v]:c.first[v+1]] }
 
 func (c *compact) object(o *object, soft bool) {
-	var before [16]int // mode → node that leads to every waiter of it so far; 0 none
+	var before [modeCount]int // mode → node that leads to every waiter of it so far; 0 none
 	for _, w := range o.queue {
 		conf := w.mode.Conflicts()
 		for i := range o.holders {

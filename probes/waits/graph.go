@@ -46,16 +46,19 @@ type holder struct {
 	mask uint16
 }
 
+// modeCount is the number of lock modes, NoLock among them.
+const modeCount = probes.AccessExclusiveLock + 1
+
 // object is a contended lock: its holders and its queue, head first.
 type object struct {
 	tag     probes.LockTag
 	holders []holder
 	queue   []*wait
-	modes   uint16  // of the queue
-	last    [16]int // per requested mode: its last place in the queue, plus 1
-	grouped bool    // a parallel worker waits here
-	words   string  // the tag in words
-	index   int     // in graph.objects
+	modes   uint16           // of the queue
+	last    [modeCount]int32 // per requested mode: its last place in the queue, plus 1
+	grouped bool             // a parallel worker waits here
+	words   string           // the tag in words
+	index   int              // in graph.objects
 }
 
 // wait is one process's ungranted request.
@@ -172,7 +175,7 @@ func (g *graph) fromRows(rows []probes.LockRow) {
 			waiting++
 		}
 	}
-	slab := make([]wait, 0, waiting)
+	slab, refs := make([]wait, 0, waiting), make([]*wait, waiting)
 	objects := make(map[probes.LockTag]*object, waiting)
 	for i := range rows {
 		if r := &rows[i]; !r.Granted && r.Mode != probes.NoLock {
@@ -183,7 +186,8 @@ func (g *graph) fromRows(rows []probes.LockRow) {
 				g.objects = append(g.objects, o)
 			}
 			slab = append(slab, wait{proc: g.group(r), pid: r.PID, obj: o, mode: r.Mode, start: r.WaitStart, shape: r.Tag})
-			g.addWait(&slab[len(slab)-1])
+			n := len(slab) - 1
+			g.addWait(&slab[n], refs[n:n:n+1])
 		}
 	}
 	many := map[heldKey]int{}
@@ -238,8 +242,18 @@ func (g *graph) addHolder(o *object, r *probes.LockRow, many map[heldKey]int) {
 	}
 }
 
-func (g *graph) addWait(w *wait) {
+// addWait adds w to its object's queue and its process's waits. Most are of one,
+// which room has space for: both may share it, for a longer one grows into an
+// array of its own.
+func (g *graph) addWait(w *wait, room []*wait) {
+	p := &g.procs[w.proc]
+	if p.waits == nil {
+		p.waits = room
+	}
 	if o := w.obj; o != nil {
+		if o.queue == nil {
+			o.queue = room
+		}
 		o.queue = append(o.queue, w)
 		_, worker := g.leader[w.pid]
 		o.grouped = o.grouped || worker
@@ -247,7 +261,7 @@ func (g *graph) addWait(w *wait) {
 	}
 	w.index = len(g.waits)
 	g.waits = append(g.waits, w)
-	g.procs[w.proc].waits = append(g.procs[w.proc].waits, w)
+	p.waits = append(p.waits, w)
 }
 
 // blockers yields what blocks w, hard edges first. A process that holds and

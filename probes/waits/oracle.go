@@ -204,7 +204,7 @@ func (g *graph) fromAnswers(l *probes.Locks) {
 			seen[bp] = true
 			w.explicit = append(w.explicit, old.link(bp, b, row, waiting[b]))
 		}
-		g.addWait(w)
+		g.addWait(w, nil)
 	}
 }
 

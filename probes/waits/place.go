@@ -10,27 +10,47 @@ import (
 // those that hold what it wants, else the first ahead in its queue.
 func (f *Forest) candidates() {
 	g := f.g
-	f.cand, f.rev = make([][]option, len(g.procs)), make([][]int, len(g.procs))
+	f.cand = make([][]option, len(g.procs))
+	all := make([]option, 0, len(g.waits)) // cut into the candidates of each
 	for p := range g.procs {
-		hard := false
-		var opts []option
+		hard, from := false, len(all)
 		for _, w := range g.procs[p].waits {
 			soft := false
 			g.blockers(w, func(l link) bool {
 				hard = hard || l.kind == Hard
 				if l.kind == Hard || !soft {
-					opts = append(opts, option{l, w})
+					all = append(all, option{l, w})
 				}
 				soft = soft || l.kind != Hard
 				return w.obj == nil || !soft // answers alone come in any order
 			})
 		}
+		opts := all[from:]
 		if hard {
 			opts = slices.DeleteFunc(opts, func(o option) bool { return o.kind != Hard })
 		}
-		f.cand[p] = opts
-		for _, o := range opts {
-			f.rev[o.proc] = append(f.rev[o.proc], p)
+		all = all[:from+len(opts)]
+		f.cand[p] = opts[:len(opts):len(opts)]
+	}
+	f.reverse(len(all))
+}
+
+// reverse lists, per process, those that it is a candidate of.
+func (f *Forest) reverse(n int) {
+	f.rev = make([][]int, len(f.g.procs))
+	size, flat := make([]int, len(f.g.procs)), make([]int, n)
+	for p := range f.cand {
+		for i := range f.cand[p] {
+			size[f.cand[p][i].proc]++
+		}
+	}
+	for p, n := range size {
+		f.rev[p], flat = flat[:0:n], flat[n:]
+	}
+	for p := range f.cand {
+		for i := range f.cand[p] {
+			b := f.cand[p][i].proc
+			f.rev[b] = append(f.rev[b], p)
 		}
 	}
 }

@@ -43,8 +43,10 @@ func (o *object) order() {
 		return a.start.Compare(b.start)
 	})
 	groups := o.groupHolds()
-	o.queue = slices.Clone(arrivals)
-	if len(groups) > 0 {
+	if len(arrivals) > 1 {
+		o.queue = slices.Clone(arrivals)
+	}
+	if len(groups) > 0 && len(arrivals) > 1 {
 		o.queue = o.queue[:0]
 		for _, w := range arrivals {
 			o.queue = slices.Insert(o.queue, jump(o.queue, w, groups[w.proc]), w)
@@ -52,7 +54,7 @@ func (o *object) order() {
 	}
 	o.repair(groups)
 	for i, w := range o.queue {
-		w.pos, o.last[w.mode] = i, i+1
+		w.pos, o.last[w.mode] = i, int32(i+1)
 	}
 	o.doubts(arrivals, groups)
 }
@@ -63,13 +65,17 @@ func (o *object) groupHolds() map[int]uint16 {
 	if len(o.holders) == 0 {
 		return nil
 	}
-	waiting := make(map[int]bool, len(o.queue))
-	for _, w := range o.queue {
-		waiting[w.proc] = true
+	var waiting map[int]bool
+	if len(o.queue) > 8 {
+		waiting = make(map[int]bool, len(o.queue))
+		for _, w := range o.queue {
+			waiting[w.proc] = true
+		}
 	}
 	var m map[int]uint16
 	for i := range o.holders {
-		if h := &o.holders[i]; waiting[h.proc] {
+		h := &o.holders[i]
+		if waiting[h.proc] || waiting == nil && slices.ContainsFunc(o.queue, func(w *wait) bool { return w.proc == h.proc }) {
 			if m == nil {
 				m = map[int]uint16{}
 			}

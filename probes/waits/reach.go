@@ -14,8 +14,8 @@ type reach struct {
 // scanned says how much of an object's queue a walk has been through.
 type scanned struct {
 	walk int
-	held uint16  // masks of holders
-	from [16]int // per requested mode: the first place behind such a request, plus 1
+	held uint16           // masks of holders
+	from [modeCount]int32 // per requested mode: the first place behind such a request, plus 1
 }
 
 func newReach(g *graph) *reach {
@@ -85,7 +85,7 @@ func (r *reach) behind(b *wait) {
 	s, q := r.scan(b.obj), b.obj.queue
 	to := len(q)
 	if f := s.from[b.mode]; f > 0 {
-		to = min(to, f-1)
+		to = min(to, int(f)-1)
 	}
 	if b.mode.Conflicts()&b.obj.modes != 0 {
 		for i := b.pos + 1; i < to; i++ {
@@ -94,7 +94,7 @@ func (r *reach) behind(b *wait) {
 			}
 		}
 	}
-	if f := s.from[b.mode]; f == 0 || b.pos+2 < f {
-		s.from[b.mode] = b.pos + 2
+	if f := s.from[b.mode]; f == 0 || b.pos+2 < int(f) {
+		s.from[b.mode] = int32(b.pos + 2)
 	}
 }

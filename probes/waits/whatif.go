@@ -45,6 +45,7 @@ type simulation struct {
 	free    []bool // by process; all false between runs
 	stuck   []bool // by wait, of the pass under way
 	found   []int
+	freed   []int // of this run, in order
 	objects []*object
 	inherit *object // the row whose queue x heads: the next in it takes over x's wait
 }
@@ -60,11 +61,12 @@ func (s *simulation) end(x int) End {
 		s.victim[v] = true
 	}
 	s.gather()
+	s.freed = s.freed[:0]
 	e := End{Key: s.g.procs[x].key}
 	for turn := false; ; turn = true {
 		s.pass(turn)
+		s.freed = append(s.freed, s.found...)
 		for _, v := range s.found {
-			e.Frees = append(e.Frees, s.g.procs[v].key)
 			s.free[v] = true
 		}
 		if !turn {
@@ -75,6 +77,12 @@ func (s *simulation) end(x int) End {
 	}
 	for _, v := range s.victims {
 		s.victim[v], s.free[v] = false, false
+	}
+	if len(s.freed) > 0 {
+		e.Frees = make([]Key, len(s.freed))
+		for i, v := range s.freed {
+			e.Frees[i] = s.g.procs[v].key
+		}
 	}
 	return e
 }
@@ -267,7 +275,7 @@ func (g *graph) blocksAny(p int) bool {
 			continue
 		}
 		for m, last := range b.obj.last {
-			if last > b.pos+1 && b.mode.Conflicts()&(1<<m) != 0 {
+			if int(last) > b.pos+1 && b.mode.Conflicts()&(1<<m) != 0 {
 				return true
 			}
 		}
