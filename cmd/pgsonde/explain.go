@@ -92,7 +92,7 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 		j := it.ready()
 		if j == nil {
 			it.input.Params = c.Param
-			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name}
+			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file}
 			if doc.schema != nil {
 				doc.sizes(j.Result)
 			}

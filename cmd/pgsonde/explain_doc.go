@@ -28,11 +28,13 @@ type judged struct {
 	*explain.Result
 	Name      string             `json:"name,omitempty"`      // of its `-- name:` block
 	Statement *explain.Statement `json:"statement,omitempty"` // as pg_stat_statements counts it
+
+	file string // that it is in, as it was named; "" for none
 }
 
-// notJudged is the result of what could not even be sent to a server.
+// notJudged is the result for a file that gave nothing to send to a server.
 func notJudged(source, rule, message, action string) *judged {
-	return &judged{Result: &explain.Result{
+	return &judged{file: source, Result: &explain.Result{
 		Source: source, Pagination: explain.NoPaging, Verdict: explain.Unknown,
 		Sort: []explain.SortJSON{}, Plans: []explain.Case{},
 		Findings: []explain.Finding{{Rule: rule, Severity: explain.Warn, Subject: source, Message: message, Action: action, Evidence: map[string]any{}}},

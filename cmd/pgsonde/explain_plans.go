@@ -24,19 +24,20 @@ func (s *sources) addPlan(a *app, path string) {
 		return
 	}
 	if path == "-" {
-		path = "stdin"
+		s.judgePlan("", takenPlan{"stdin", b})
+		return
 	}
-	s.judgePlan(takenPlan{path, b})
+	s.judgePlan(path, takenPlan{path, b})
 }
 
-func (s *sources) judgePlan(p takenPlan) {
+func (s *sources) judgePlan(file string, p takenPlan) {
 	r, err := explain.JudgePlan(p.source, p.json, nil)
 	if err != nil {
 		text := strings.TrimPrefix(err.Error(), "reading "+p.source+": ")
 		s.fail(p.source, "plan-not-read", errors.New(text))
 		return
 	}
-	s.items = append(s.items, item{done: &judged{Result: r}})
+	s.items = append(s.items, item{done: &judged{Result: r, file: file}})
 }
 
 // addLog judges the plans of a server log.
@@ -48,7 +49,7 @@ func (s *sources) addLog(a *app, path string) {
 	}
 	plans, texts := logPlans(path, string(b))
 	for _, p := range plans {
-		s.judgePlan(p)
+		s.judgePlan(path, p)
 	}
 	switch {
 	case texts > 0:

@@ -24,6 +24,7 @@ type sources struct {
 type item struct {
 	input *explain.Input
 	name  string // of the statement's block
+	file  string // as in judged
 	done  *judged
 }
 
@@ -51,7 +52,7 @@ func (c *explainCmd) sources(a *app) (sources, error) {
 		s.addPath(a, arg)
 	}
 	for _, sql := range c.Command {
-		s.add("-c", sql)
+		s.add("-c", "", sql)
 	}
 	for _, p := range c.Plan {
 		s.addPlan(a, p)
@@ -115,9 +116,10 @@ func (s *sources) addFile(a *app, path string) {
 		return
 	}
 	if path == "-" {
-		path = "stdin"
+		s.add("stdin", "", string(b))
+		return
 	}
-	s.add(path, string(b))
+	s.add(path, path, string(b))
 }
 
 // fail adds the finding for a file that gave nothing to judge.
@@ -133,9 +135,10 @@ func (s *sources) fail(path, rule string, err error) {
 	s.items = append(s.items, item{done: notJudged(path, rule, err.Error(), action)})
 }
 
-func (s *sources) add(source, text string) {
+// add adds the statements of a text, which is in a file or "".
+func (s *sources) add(source, file, text string) {
 	for _, st := range sqltext.Split(text) {
-		s.items = append(s.items, item{input: &explain.Input{Source: source, Line: st.Line, SQL: st.Text, OwnText: true}, name: st.Name})
+		s.items = append(s.items, item{input: &explain.Input{Source: source, Line: st.Line, SQL: st.Text, OwnText: true}, name: st.Name, file: file})
 	}
 }
 

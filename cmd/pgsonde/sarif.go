@@ -91,20 +91,15 @@ func sarifLog(d *explainDoc) sarif {
 // sarifPlace is the line of a finding in its file: its own where it knows one,
 // else that of its statement. What is in no file has its name.
 func sarifPlace(q *judged, f explain.Finding) []sarifLocation {
-	path, line := q.Source, 0
-	if i := strings.LastIndexByte(path, ':'); i >= 0 {
-		if n, err := strconv.Atoi(path[i+1:]); err == nil && n > 0 {
-			path, line = path[:i], n
-		}
-	}
-	if line == 0 && f.Rule != "file-not-read" && f.Rule != "plan-not-read" || path == "-c" || path == "stdin" || path == "-" {
+	if q.file == "" {
 		return []sarifLocation{{Logical: []sarifLogical{{q.Source}}}}
 	}
-	if n, ok := f.Evidence["line"].(int); ok && n > 0 {
-		line = n
+	place := &sarifPhysical{Artifact: sarifArtifact{fileURI(q.file)}}
+	line, err := strconv.Atoi(strings.TrimPrefix(q.Source, q.file+":"))
+	if n, ok := f.Evidence["line"].(int); ok {
+		line, err = n, nil
 	}
-	place := &sarifPhysical{Artifact: sarifArtifact{fileURI(path)}}
-	if line > 0 {
+	if err == nil && line > 0 {
 		place.Region = &sarifRegion{line}
 	}
 	return []sarifLocation{{Physical: place}}

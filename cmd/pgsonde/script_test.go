@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 //	session USER APP SQL…    a client that runs SQL and stays connected
 //	json EXPR                the JSON on the last stdout has this value: path=value
 //	lines N                  the last stderr has N lines
+//	bytes FILE TEXT N        a file of TEXT, with Go's escapes, N times
+//	superuser DATABASE SQL…  runs SQL as postgres
+//	nothing FOLDER           the folder is empty
 //	idof APP                 sets $ID and $PID to the session of werft:APP in the JSON on the last stdout
 func TestScript(t *testing.T) {
 	t.Parallel()
@@ -43,7 +47,9 @@ func TestScript(t *testing.T) {
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("LANG", "C.UTF-8")
 			e.Setenv("TERM", "xterm-256color")
-			return nil
+			program, err := exec.LookPath("pgsonde") // for scripts without a PATH
+			e.Setenv("PROGRAM", program)
+			return err
 		},
 		Cmds:      scriptCmds(),
 		Condition: condition,
@@ -53,6 +59,7 @@ func TestScript(t *testing.T) {
 func scriptCmds() map[string]func(*testscript.TestScript, bool, []string) {
 	all := map[string]func(*testscript.TestScript, bool, []string){
 		"server": cmdServer, "session": cmdSession, "json": cmdJSON, "lines": cmdLines, "idof": cmdIDOf,
+		"bytes": cmdBytes, "superuser": cmdSuperuser, "nothing": cmdNothing,
 	}
 	maps.Copy(all, poolerCmds())
 	return all

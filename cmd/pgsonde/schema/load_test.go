@@ -104,7 +104,8 @@ func TestStartFails(t *testing.T) {
 			name: "two tables", sql: "create schema a; create table a.t(); create table t()", rows: []Rows{{Table: "t", N: 1}},
 			want: "--rows t: there is one in a and in public: name it with its schema",
 		},
-		{name: "no statistics", sql: "create table t()", stats: "hello", want: "s.tsv has no statistics: neither pg_dump --statistics-only nor lines of table, rows, column, n_distinct, null_frac with tabs between"},
+		{name: "other text", sql: "create table t()", stats: "hello", want: "s.tsv:1: want table, rows, column, n_distinct, null_frac with tabs between"},
+		{name: "no statistics", sql: "create table t()", stats: "# nothing", want: "s.tsv has no statistics: neither pg_dump --statistics-only nor lines of table, rows, column, n_distinct, null_frac with tabs between"},
 		{name: "bad statistics", sql: "create table t()", stats: "# x\nt\tmany", want: `s.tsv:2: rows is "many", want a number from -1 to 1e+10`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
