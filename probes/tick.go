@@ -1,9 +1,11 @@
 package probes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -177,7 +179,17 @@ func (s *Sampler) snapshot(r *Rows, f tickFacts, want Want) *Snapshot {
 			snap.Sessions = append(snap.Sessions, s.session(r))
 		}
 	}
+	slices.SortFunc(snap.Groups, compareGroups)
 	return snap
+}
+
+// compareGroups puts groups in an order that the server's plan has no say in, so
+// that equal readings make equal findings.
+func compareGroups(a, b Group) int {
+	return cmp.Or(
+		strings.Compare(a.Kind, b.Kind), strings.Compare(a.Database, b.Database), strings.Compare(a.User, b.User),
+		strings.Compare(a.App, b.App), strings.Compare(a.Addr, b.Addr), strings.Compare(a.State, b.State), strings.Compare(a.Act, b.Act),
+	)
 }
 
 // connections counts those that are up.

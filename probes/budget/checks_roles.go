@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,6 +26,14 @@ func roleChecks() []check {
 	}
 }
 
+// inUse says what a full pod's connections do: an idle one is outside the pool.
+func inUse(p Pod) string {
+	if aside := p.Now - p.Busy; aside > 0 {
+		return fmt.Sprintf("%d busy and %d set aside", p.Busy, aside)
+	}
+	return "all busy"
+}
+
 func podFull(l *live) []probes.Finding {
 	var out []probes.Finding
 	for _, r := range l.rows {
@@ -34,7 +43,7 @@ func podFull(l *live) []probes.Finding {
 		}
 		for _, p := range r.PodsFull {
 			out = append(out, found("pod-full", probes.Error, r.Role,
-				fmt.Sprintf("%s: pod %s has all its connections in use, %d of %d busy%s", r.Role, p.Addr, p.Busy, p.Cap, wait),
+				fmt.Sprintf("%s: pod %s has all its %d connections open, %s%s", r.Role, p.Addr, p.Now, inUse(p), wait),
 				l.podRelief(r), map[string]any{"addr": p.Addr, "busy": p.Busy, "cap": p.Cap}))
 		}
 	}
@@ -177,24 +186,31 @@ func namesHidden(l *live) []probes.Finding {
 			absent, kept = append(absent, r.Role), kept+*r.Kept
 		}
 	}
+	if len(absent) == 0 {
+		return nil
+	}
+	byApp := map[string]int{}
 	for _, r := range l.rows {
-		if r.Origin != Unmatched && r.Origin != Captured || len(absent) == 0 {
-			continue
-		}
-		byApp := map[string]int{}
-		for _, g := range r.groups {
-			byApp[g.App] += g.N
-		}
-		for app, n := range byApp {
-			if app != "" && 2*n >= kept {
-				return []probes.Finding{found("names-hidden", probes.Warn, app,
-					fmt.Sprintf("application_name %q holds %d connections while %s %s none", app, n, strings.Join(absent, ", "), have(len(absent))),
-					"take application_name out of the connection URL: it replaces the name each role gives itself",
-					map[string]any{"app": app, "now": n, "absent": absent})}
+		if r.Origin == Unmatched || r.Origin == Captured {
+			for _, g := range r.groups {
+				byApp[g.App] += g.N
 			}
 		}
 	}
-	return nil
+	delete(byApp, "")
+	app, n := "", 0
+	for _, a := range slices.Sorted(maps.Keys(byApp)) {
+		if byApp[a] > n {
+			app, n = a, byApp[a]
+		}
+	}
+	if n == 0 || 2*n < kept {
+		return nil
+	}
+	return []probes.Finding{found("names-hidden", probes.Warn, app,
+		fmt.Sprintf("application_name %q holds %d connections while %s %s none", app, n, strings.Join(absent, ", "), have(len(absent))),
+		"take application_name out of the connection URL: it replaces the name each role gives itself",
+		map[string]any{"app": app, "now": n, "absent": absent})}
 }
 
 func have(n int) string {

@@ -27,12 +27,20 @@ func (l *live) slotsEvidence() map[string]any {
 	return map[string]any{"used": l.u.Used, "usable": l.u.Usable, "keep_free": l.u.KeepFree}
 }
 
+// inReserve counts those that have slots that are reserved.
+func (l *live) inReserve() string {
+	if n := l.u.Used - l.u.Usable; n > 0 {
+		return fmt.Sprintf(", and %s%d of the reserved", l.bound(), n)
+	}
+	return ""
+}
+
 func slotsFull(l *live) []probes.Finding {
 	if l.u.MaxConnections == 0 || l.u.Used < l.u.Usable {
 		return nil
 	}
 	return []probes.Finding{found("slots-full", l.certain(), "server",
-		fmt.Sprintf("%s%d of %d usable slots are taken: new connections are refused (53300)", l.bound(), l.u.Used, l.u.Usable),
+		fmt.Sprintf("all %d usable slots are taken%s: new connections are refused (53300)", l.u.Usable, l.inReserve()),
 		l.relief(), l.slotsEvidence())}
 }
 

@@ -65,6 +65,9 @@ func (r *reader) role(e entry) *Role {
 	if _, _, err := k.sizes(out.Params); err != nil {
 		r.errorf(e.line, "%s: %s", what, err)
 	}
+	if out.match == nil && strings.ContainsFunc(out.Name, func(c rune) bool { return c < ' ' || c > '~' }) {
+		r.errorf(e.line, "%s: PostgreSQL keeps only printable ASCII of an application_name, so no session has this name; give it match:", what)
+	}
 	if out.Group != "" && out.Runs == RunsAlways {
 		r.errorf(e.line, "%s: a group is for jobs, of which one runs at a time; runs: job", what)
 	}

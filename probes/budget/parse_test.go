@@ -31,6 +31,7 @@ func TestParseErrors(t *testing.T) {
 		{"zero connections", "server: { max_connections: 0 }\n", "the least is 1"},
 		{"keeps more than it has", "server: { max_connections: 3, reserved: 2 }\n", "keeps more slots than it has: 5 of 3"},
 		{"capture without role", "match: werft\n", "must say where the role's name stands"},
+		{"role not ASCII", "roles:\n  ключ: { pool: 1 }\n", "only printable ASCII"},
 		{"capture not ASCII", "match: \"wärft:{role}\"\n", "only printable ASCII"},
 		{"bad regexp", "roles: { a: { pool: 1, match: \"~(\" } }\n", "missing closing"},
 		{"same match", "roles:\n  a: { pool: 1, match: x }\n  b: { pool: 1, match: x }\n", "pgsonde.yaml:3: roles a and b have the same match (app=x)"},

@@ -70,6 +70,9 @@ func (r *reader) document(data []byte) *yaml.Node {
 		if m[1] != "" {
 			line, _ = strconv.Atoi(m[1])
 		}
+		if strings.Contains(m[2], "cannot start any token") {
+			m[2] = "a tab or another character that cannot stand here; YAML is indented with spaces"
+		}
 		r.errorf(line, "not YAML: %s", m[2])
 		return nil
 	}
