@@ -2,7 +2,7 @@ package schema
 
 import (
 	"context"
-	_ "embed" // the query
+	_ "embed" // the queries
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes/pgserver"
 )
+
+//go:embed sql/columnforget.sql
+var columnForgetSQL string
 
 //go:embed sql/columnstats.sql
 var columnStatsSQL string
@@ -64,11 +67,11 @@ func (s *Server) columnStatistics(ctx context.Context, f File) ([]Rows, error) {
 		if l.column == "" || err != nil { // the latter is told by the size
 			continue
 		}
-		done, err := s.super.QueryText(ctx, columnStatsSQL, r.oid, l.column, number(l.distinct), number(l.nulls))
+		there, err := s.writeColumn(ctx, r, l)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: writing statistics: %w", f.Name, i+1, err)
 		}
-		if len(done) == 0 {
+		if !there {
 			s.hint("%s:%d: no column %s in %s", f.Name, i+1, l.column, l.table)
 		}
 	}
@@ -76,6 +79,15 @@ func (s *Server) columnStatistics(ctx context.Context, f File) ([]Rows, error) {
 		return nil, fmt.Errorf("%s has no statistics: neither pg_dump --statistics-only nor lines of table, rows, column, n_distinct, null_frac with tabs between", f.Name)
 	}
 	return sizes, nil
+}
+
+// writeColumn writes the statistics of one column; false when it is not there.
+func (s *Server) writeColumn(ctx context.Context, r *relation, l statLine) (bool, error) {
+	if _, err := s.super.QueryText(ctx, columnForgetSQL, r.oid, l.column); err != nil {
+		return false, err
+	}
+	done, err := s.super.QueryText(ctx, columnStatsSQL, r.oid, l.column, number(l.distinct), number(l.nulls))
+	return err == nil && done[0][0] == "t", err
 }
 
 // statLine is a line of the tab-separated form.
