@@ -61,6 +61,7 @@ type comeback struct {
 	next    time.Time
 	delay   time.Duration
 	running bool
+	refused string            // why the last attempt found no slot; "" it did, or failed otherwise
 	lost    map[int]time.Time // pids of connections we gave up on, and when
 }
 

@@ -37,6 +37,7 @@ type Sampler struct {
 	seq    int64
 	cost   time.Duration // of the last tick
 	slow   slowClock
+	churn  churnClock
 	locks  lockPanel
 	back   comeback // of the work connection
 
@@ -106,6 +107,7 @@ func (s *Sampler) connectWork(ctx context.Context) error {
 	pg, h, err := s.target.connect(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.back.refused = refusal(err)
 	if err != nil {
 		s.back.failed(time.Now())
 		return err

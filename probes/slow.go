@@ -81,8 +81,15 @@ func (s *Sampler) refresh(ctx context.Context) {
 	names, nerr := s.Work(ctx, slowTimeout, "names")
 	settings, serr := s.Work(ctx, slowTimeout, "limits")
 	byRole, rerr := s.Work(ctx, slowTimeout, "role_settings")
+	var opened *Rows
+	if server, _ := s.Facts(); server.VersionNum >= churnSince {
+		opened, _ = s.Work(ctx, slowTimeout, "churn") // the next reading will do
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if opened != nil {
+		s.churn.learn(opened)
+	}
 	s.slow.running = nil
 	s.slow.next = time.Now().Add(slowEvery)
 	limits := s.state.limits

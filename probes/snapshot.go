@@ -19,6 +19,10 @@ type Snapshot struct {
 	SessionsTotal int
 	Locks         *Locks // nil: the lock manager was not read, nobody waited
 	Cost          Cost
+	Churn         *Churn // nil: not known yet, or before 14
+	// Refused is what the server said when it last had no slot for pgsonde's own
+	// second connection; "" when it had, or was not asked.
+	Refused string
 	// Notes are facts about the reading that a person must know: reconnected,
 	// server restarted, failover, a late panel.
 	Notes []Note

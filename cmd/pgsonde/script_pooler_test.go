@@ -4,9 +4,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,10 +18,9 @@ import (
 //	through USER APP SQL…          a client of the pooler that runs SQL and stays connected
 //	queue USER APP SQL             a client of the pooler that sends SQL and is left waiting
 //	admin COMMAND…                 as the console's administrator
-//	await PATH=VALUE ARGS…         runs pgsonde --format json ARGS until the JSON has this value
 func poolerCmds() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"pooler": cmdPooler, "through": cmdThrough, "queue": cmdQueue, "admin": cmdAdmin, "await": cmdAwait,
+		"pooler": cmdPooler, "through": cmdThrough, "queue": cmdQueue, "admin": cmdAdmin,
 	}
 }
 
@@ -88,20 +85,4 @@ func cmdAdmin(ts *testscript.TestScript, _ bool, args []string) {
 		_, err := c.Exec(context.Background(), sql).ReadAll()
 		ts.Check(err)
 	}
-}
-
-func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
-	path, want, _ := strings.Cut(args[0], "=")
-	last := errors.New("never tried")
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		_ = ts.Exec("pgsonde", append([]string{"--format", "json"}, args[1:]...)...) // its exit status is a verdict
-		got, err := fromStdout(ts, path)
-		if err == nil && got == want {
-			return
-		}
-		if last = err; err == nil {
-			last = errors.New("got " + got)
-		}
-	}
-	ts.Fatalf("%s never came to be %s: %v", path, want, last)
 }

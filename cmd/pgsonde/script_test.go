@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -33,6 +35,8 @@ func TestMain(m *testing.M) {
 //
 //	server [SETTING=VALUE…]  a throw-away server; sets $DSN, $NOBODY (no grants), $MONITOR, $SOCKET
 //	session USER APP SQL…    a client that runs SQL and stays connected
+//	waiter USER APP SQL      a client that sends SQL and is left waiting
+//	await PATH=VALUE ARGS…   runs pgsonde --format json ARGS until the JSON has this value
 //	json EXPR                the JSON on the last stdout has this value: path=value
 //	lines N                  the last stderr has N lines
 //	bytes FILE TEXT N        a file of TEXT, with Go's escapes, N times
@@ -58,7 +62,7 @@ func TestScript(t *testing.T) {
 
 func scriptCmds() map[string]func(*testscript.TestScript, bool, []string) {
 	all := map[string]func(*testscript.TestScript, bool, []string){
-		"server": cmdServer, "session": cmdSession, "json": cmdJSON, "lines": cmdLines, "idof": cmdIDOf,
+		"server": cmdServer, "session": cmdSession, "waiter": cmdWaiter, "await": cmdAwait, "json": cmdJSON, "lines": cmdLines, "idof": cmdIDOf,
 		"bytes": cmdBytes, "superuser": cmdSuperuser, "nothing": cmdNothing,
 	}
 	maps.Copy(all, poolerCmds())
@@ -121,6 +125,34 @@ func cmdSession(ts *testscript.TestScript, _ bool, args []string) {
 	for _, sql := range args[2:] {
 		ts.Check(c.Exec(ctx, sql))
 	}
+}
+
+func cmdWaiter(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c, err := scripts.get(ts).Open(ctx, pgserver.ConnOptions{User: args[0], Database: "app", AppName: args[1]})
+	ts.Check(err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.Exec(ctx, args[2]) // it waits until the script ends
+	}()
+	ts.Defer(func() { cancel(); <-done; c.Close() })
+}
+
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	path, want, _ := strings.Cut(args[0], "=")
+	last := errors.New("never tried")
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		_ = ts.Exec("pgsonde", append([]string{"--format", "json"}, args[1:]...)...) // its exit status is a verdict
+		got, err := fromStdout(ts, path)
+		if err == nil && got == want {
+			return
+		}
+		if last = err; err == nil {
+			last = errors.New("got " + got)
+		}
+	}
+	ts.Fatalf("%s never came to be %s: %v", path, want, last)
 }
 
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {

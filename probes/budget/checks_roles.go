@@ -230,8 +230,12 @@ func podsNotReplicas(l *live) []probes.Finding {
 		if *r.Pods < *r.Replicas {
 			action = "see whether pods are down; or addresses here are nodes or a NAT, then pods cannot be told apart"
 		}
+		addresses := fmt.Sprintf("%d addresses", *r.Pods)
+		if *r.Pods == 1 {
+			addresses = "1 address"
+		}
 		out = append(out, found("pods-not-replicas", probes.Info, r.Role,
-			fmt.Sprintf("%s: %d addresses; the budget has %s", r.Role, *r.Pods, plural(*r.Replicas, "replica")),
+			fmt.Sprintf("%s: %s; the budget has %s", r.Role, addresses, plural(*r.Replicas, "replica")),
 			action, map[string]any{"pods": *r.Pods, "replicas": *r.Replicas}))
 	}
 	return out

@@ -15,6 +15,7 @@ func serverChecks() []check {
 		{Rule{"database-limit-low", probes.Warn, "a database's CONNECTION LIMIT is below the budgets of the roles that use it", "pg_database.datconnlimit; superusers are exempt"}, databaseLimitLow},
 		{Rule{"app-is-superuser", probes.Warn, "an application logs in as superuser: it takes the operators' reserve too", "superuser_reserved_connections are open to every superuser"}, appIsSuperuser},
 		{Rule{"running-over-cpus", probes.Warn, "more statements run than twice the CPUs", "the server's CPUs against active sessions that wait for no lock and no client"}, runningOverCPUs},
+		{Rule{"connection-churn", probes.Warn, "sessions are opened at a rate that a pool would not have", "pg_stat_database.sessions, 14+: the difference of two readings"}, connectionChurn},
 		{Rule{"file-differs", probes.Warn, "the server's limits are not those of the budget file", usableSource}, fileDiffers},
 		{Rule{"no-operator-reserve", probes.Warn, "nobody but a superuser, or nobody at all, gets in when all slots are taken", usableSource}, noOperatorReserve},
 		{Rule{"no-free-walsender", probes.Info, "no walsender slot is free: replicas, backups and the way in by replication=database wait", "max_wal_senders"}, noFreeWalsender},
@@ -106,6 +107,36 @@ func runningOverCPUs(l *live) []probes.Finding {
 		fmt.Sprintf("%d statements run on %s; %d of them are %s", *l.u.Running, plural(l.u.CPUs, "CPU"), n, most),
 		"look at the longest statements; more connections would make each slower",
 		map[string]any{"running": *l.u.Running, "cpus": l.u.CPUs})}
+}
+
+// churnPerS is many new sessions a second: pools that work open nearly none, and
+// each costs the server a process and a login.
+const churnPerS = 10
+
+// connectionChurn names the roles all of whose connections are younger than the
+// time between the two readings.
+func connectionChurn(l *live) []probes.Finding {
+	c := l.s.Churn
+	if c == nil || c.PerS < churnPerS {
+		return nil
+	}
+	young := []string{}
+	for _, r := range l.rows {
+		old := slices.ContainsFunc(r.groups, func(g probes.Group) bool {
+			return g.OldestStart.IsZero() || l.s.At.Sub(g.OldestStart).Seconds() > c.OverS
+		})
+		if len(r.groups) > 0 && !old && r.Origin != BuiltIn {
+			young = append(young, r.Role)
+		}
+	}
+	who := ""
+	if len(young) > 0 {
+		who = "; all connections of " + strings.Join(young[:min(3, len(young))], ", ") + " are younger than that"
+	}
+	return []probes.Finding{found("connection-churn", probes.Warn, "server",
+		fmt.Sprintf("%.0f new sessions a second over the last %s: each is a new process and a login%s", c.PerS, age(c.OverS), who),
+		"let the applications keep their connections in a pool, or put a pooler in front",
+		map[string]any{"per_s": c.PerS, "over_s": c.OverS, "young": young})}
 }
 
 // fileDiffers compares what the file says of the server with the server.

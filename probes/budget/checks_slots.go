@@ -12,6 +12,7 @@ const usableSource = "PostgreSQL docs, runtime-config-connection: max_connection
 func slotChecks() []check {
 	return []check{
 		{Rule{"slots-full", probes.Error, "every slot an ordinary role can have is taken: new connections fail", usableSource}, slotsFull},
+		{Rule{"slots-hidden", probes.Error, "connections are refused for want of slots though few are visible: others are taken by clients that have not logged in", "53300 against pg_stat_activity, which before 18 does not show backends in authentication"}, slotsHidden},
 		{Rule{"slots-low", probes.Warn, "fewer slots are free than operators are promised", usableSource}, slotsLow},
 	}
 }
@@ -42,6 +43,21 @@ func slotsFull(l *live) []probes.Finding {
 	return []probes.Finding{found("slots-full", l.certain(), "server",
 		fmt.Sprintf("all %d usable slots are taken%s: new connections are refused (53300)", l.u.Usable, l.inReserve()),
 		l.relief(), l.slotsEvidence())}
+}
+
+// slotsHidden: the server refused pgsonde's own second connection, and what it
+// shows does not fill it.
+func slotsHidden(l *live) []probes.Finding {
+	if l.s.Refused == "" || l.u.Used >= l.u.Usable-1 {
+		return nil
+	}
+	hidden := l.u.Usable - l.u.Used
+	l.u.Hidden = &hidden
+	return []probes.Finding{found("slots-hidden", probes.Error, "server",
+		fmt.Sprintf("connections are refused (53300) though only %s%d of %d usable slots are visible: the others are clients that have not logged in, or a storm of reconnects",
+			l.bound(), l.u.Used, l.u.Usable),
+		"look at the process titles on its host (postgres: … authentication) and at the log for who connects; a shorter authentication_timeout frees them sooner",
+		map[string]any{"used": l.u.Used, "usable": l.u.Usable, "server_said": l.s.Refused})}
 }
 
 func slotsLow(l *live) []probes.Finding {

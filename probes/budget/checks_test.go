@@ -43,6 +43,12 @@ func limitsOf(conn int, super bool) func(*probes.Snapshot) {
 	}
 }
 
+func refuse(s *probes.Snapshot) { s.Refused = "sorry, too many clients already" }
+
+func churn(perS float64) func(*probes.Snapshot) {
+	return func(s *probes.Snapshot) { s.Churn = &probes.Churn{PerS: perS, OverS: 30} }
+}
+
 const one = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, replicas: 2 } }\n"
 
 func checkCases() map[string][]checkCase {
@@ -54,6 +60,16 @@ func checkCases() map[string][]checkCase {
 			{"all taken", one, snap(grp(97, "x", "", "idle")), true, "all 97 usable slots"},
 			{"one free", one, snap(grp(96, "x", "", "idle")), false, ""},
 			{"without a file", "", snap(grp(98, "x", "", "idle")), true, "and 1 of the reserved"},
+		},
+		"slots-hidden": {
+			{"refused with few visible", one, edit(snap(grp(20, "x", "", "idle")), refuse), true, "only 20 of 97 usable slots are visible"},
+			{"refused and full", one, edit(snap(grp(97, "x", "", "idle")), refuse), false, ""},
+			{"not refused", one, snap(grp(20, "x", "", "idle")), false, ""},
+		},
+		"connection-churn": {
+			{"30 a second", one, edit(snap(born(grp(2, "a", "", "idle"), time.Second)), churn(30)), true, "30 new sessions a second over the last 30 s: each is a new process and a login; all connections of a are younger"},
+			{"a pool", one, edit(snap(born(grp(2, "a", "", "idle"), time.Second)), churn(0.2)), false, ""},
+			{"not known", one, snap(), false, ""},
 		},
 		"slots-low": {
 			{"two free of three", one, snap(grp(95, "x", "", "idle")), true, "should find 3 free and find 2"},
