@@ -69,12 +69,26 @@ func (a *app) main() (err error) {
 	}
 	kctx, err := parser.Parse(a.args)
 	if err != nil {
-		return fmt.Errorf("%w; see pgsonde --help", err)
+		return fmt.Errorf("%w; see pgsonde --help", a.misspelt(parser, err))
 	}
 	if err := a.check(kctx.Command()); err != nil {
 		return err
 	}
 	return kctx.Run(a)
+}
+
+// misspelt says that the first word is no command where kong, which took it for
+// a database, only dislikes the second.
+func (a *app) misspelt(parser *kong.Kong, err error) error {
+	if len(a.args) < 2 || !strings.Contains(err.Error(), "unexpected argument") || strings.HasPrefix(a.args[0], "-") || isDSN(a.args[0]) {
+		return err
+	}
+	for _, c := range parser.Model.Children {
+		if c.Name == a.args[0] {
+			return err
+		}
+	}
+	return fmt.Errorf("no command %s", a.args[0])
 }
 
 // check refuses values that the grammar cannot.
@@ -94,12 +108,12 @@ func (a *app) check(command string) error {
 // folder, else of the configuration folder; nil when there is none.
 func (a *app) findBudget() (*budget.File, string, error) {
 	if p := a.cli.BudgetFile; p != "" {
-		f, err := loadBudget(p)
+		f, err := a.loadBudget(p)
 		return f, p, err
 	}
 	for _, p := range []string{"pgsonde.yaml", configPath("pgsonde.yaml")} {
 		if st, err := os.Stat(p); p != "" && err == nil && st.Mode().IsRegular() {
-			f, err := loadBudget(p)
+			f, err := a.loadBudget(p)
 			return f, p, err
 		}
 	}
@@ -108,8 +122,25 @@ func (a *app) findBudget() (*budget.File, string, error) {
 
 // loadBudget reads a budget file. Its error is one line: the first mistake, and
 // how many more there are.
-func loadBudget(path string) (*budget.File, error) {
-	f, err := budget.Load(path)
+// It ends with the context: a pipe may never say anything.
+func (a *app) loadBudget(path string) (*budget.File, error) {
+	type loaded struct {
+		f   *budget.File
+		err error
+	}
+	done := make(chan loaded, 1)
+	go func() {
+		f, err := budget.Load(path)
+		done <- loaded{f, err}
+	}()
+	var f *budget.File
+	var err error
+	select {
+	case <-a.ctx.Done():
+		return nil, context.Cause(a.ctx)
+	case l := <-done:
+		f, err = l.f, l.err
+	}
 	if all := budget.FileErrors(nil); errors.As(err, &all) && len(all) > 1 {
 		return nil, fmt.Errorf("%w (and %d more)", all[0], len(all)-1)
 	}

@@ -24,7 +24,7 @@ type budgetCheckCmd struct {
 
 // Run prints the sum of one scenario.
 func (c *budgetCheckCmd) Run(a *app) error {
-	f, err := loadBudget(c.File)
+	f, err := a.loadBudget(c.File)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ type budgetPlanCmd struct {
 
 // Run prints the base and every scenario side by side.
 func (c *budgetPlanCmd) Run(a *app) error {
-	f, err := loadBudget(c.File)
+	f, err := a.loadBudget(c.File)
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 type demoCmd struct {
-	Headless bool          `help:"Print dsn= and budget= once the incident is on, and keep it running."`
-	For      time.Duration `placeholder:"60s" help:"End by itself after this time."`
+	Headless bool           `help:"Print dsn= and budget= once the incident is on, and keep it running."`
+	For      *time.Duration `placeholder:"TIME" help:"End by itself after this time, 60s say."`
 }
 
 // Run plays the incident, with the terminal UI on it or without.
 func (c *demoCmd) Run(a *app) error {
-	if c.For < 0 {
-		return fmt.Errorf("--for %s: a time is positive", c.For)
+	if c.For != nil && *c.For <= 0 {
+		return fmt.Errorf("--for %s: a time is positive", *c.For)
 	}
 	if !c.Headless {
 		if err := a.checkTerminal(); err != nil {
@@ -33,9 +33,9 @@ func (c *demoCmd) Run(a *app) error {
 	}
 	defer incident.Stop()
 	ctx := a.ctx
-	if c.For > 0 { // from here on: a start that fetches a server may take longer
+	if c.For != nil { // from here on: a start that fetches a server may take longer
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.For)
+		ctx, cancel = context.WithTimeout(ctx, *c.For)
 		defer cancel()
 	}
 	if c.Headless {
@@ -50,7 +50,7 @@ func (c *demoCmd) Run(a *app) error {
 			return incident.Err()
 		}
 	}
-	file, err := loadBudget(incident.BudgetFile)
+	file, err := a.loadBudget(incident.BudgetFile)
 	if err != nil {
 		return err
 	}

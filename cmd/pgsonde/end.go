@@ -57,7 +57,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	defer s.Close()
 	t := probes.Target{PID: pid, BackendStart: start, Victim: c.Victim, Force: c.Force}
 	r := probes.Result{Outcome: probes.Gone, Why: fmt.Sprintf("no backend %d any more", pid)}
-	seen, err := findBackend(a.ctx, s, pid)
+	seen, at, err := findBackend(a.ctx, s, pid)
 	if err != nil {
 		return withHint(err)
 	}
@@ -69,6 +69,9 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		if r, err = do(s, a.ctx, t); err != nil {
 			return err
 		}
+	}
+	if r.At.IsZero() {
+		r.At = at
 	}
 	d := endDocument{Schema: "pgsonde/" + verb + "/1", At: stamp(r.At), Action: verb, BackendID: c.BackendID, Outcome: string(r.Outcome), Why: orNull(r.Why), Grant: orNull(r.Grant)}
 	if r.Outcome == probes.Sent {
@@ -101,7 +104,10 @@ func (d endDocument) line() string {
 	case d.EndedS == nil:
 		return fmt.Sprintf("terminate %s: sent; it is still there after %s", d.BackendID, endWatch)
 	}
-	return fmt.Sprintf("%s %s: done after %.1f s", d.Action, d.BackendID, *d.EndedS)
+	if d.Action == "cancel" {
+		return fmt.Sprintf("cancel %s: its statement ended after %.1f s", d.BackendID, *d.EndedS)
+	}
+	return fmt.Sprintf("terminate %s: it was gone after %.1f s", d.BackendID, *d.EndedS)
 }
 
 // endWatch is how long the effect is waited for.
@@ -112,7 +118,7 @@ const endWatch = 5 * time.Second
 func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target) *float64 {
 	begun := time.Now()
 	for time.Since(begun) < endWatch {
-		b, err := findBackend(ctx, s, t.PID)
+		b, _, err := findBackend(ctx, s, t.PID)
 		if err == nil && (b == nil || !b.BackendStart.Equal(t.BackendStart) || !b.QueryStart.Equal(t.QueryStart) || b.State != "active") {
 			took := time.Since(begun).Seconds()
 			return &took
@@ -126,18 +132,19 @@ func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target) *float64 
 	return nil
 }
 
-// findBackend reads one backend; nil when there is none with this pid.
-func findBackend(ctx context.Context, s *probes.Sampler, pid int) (*probes.Session, error) {
+// findBackend reads one backend, nil when there is none with this pid, and the
+// server's time.
+func findBackend(ctx context.Context, s *probes.Sampler, pid int) (*probes.Session, time.Time, error) {
 	snap, err := s.Tick(ctx, probes.Want{FullPID: pid})
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
 	for i := range snap.Sessions {
 		if snap.Sessions[i].PID == pid {
-			return &snap.Sessions[i], nil
+			return &snap.Sessions[i], snap.At, nil
 		}
 	}
-	return nil, nil
+	return nil, snap.At, nil
 }
 
 func parseBackendID(s string) (int, time.Time, error) {

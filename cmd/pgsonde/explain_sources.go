@@ -149,7 +149,7 @@ func (c *explainCmd) running(a *app, dsn string) (explain.Input, error) {
 		return explain.Input{}, err
 	}
 	defer s.Close()
-	b, err := findBackend(a.ctx, s, c.PID)
+	b, _, err := findBackend(a.ctx, s, c.PID)
 	switch {
 	case err != nil:
 		return explain.Input{}, withHint(err)

@@ -34,6 +34,9 @@ func (c *sessionsCmd) Run(a *app) error {
 	}
 	return a.each(s, want, c.Watch, func(snap *probes.Snapshot) error {
 		d := c.document(snap, file)
+		if c.Role != "" && len(d.Sessions) == 0 {
+			a.hint("no session of role %s", c.Role)
+		}
 		if a.cli.Format == "json" {
 			return a.printJSON(d)
 		}
