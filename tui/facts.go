@@ -53,14 +53,11 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 	add("most seen", strconv.Itoa(f.peaks[r.Role]))
 	n := min(w, histLen)
 	out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: trend(f, r, g, n)}))
-	if note := roleNote(r); note != "" {
+	if note := f.note(r); note != "" {
 		out = append(out, wrap(t, theme.Normal, "", note, w)...)
 	}
 	out = append(out, podLines(t, r, w)...)
-	for _, x := range f.use.Findings {
-		if x.Subject != r.Role {
-			continue
-		}
+	for _, x := range f.findingsOf(r.Role) {
 		sev := severity(x.Severity)
 		out = append(out, "")
 		out = append(out, wrap(t, sev, theme.Sign(sev)+" ", x.Message, w)...)

@@ -135,6 +135,8 @@ func TestGoldenFrames(t *testing.T) {
 		{"roles-masked-80x24", 80, 24, Options{}, masked, nil},
 		{"roles-wide-80x24", 80, 24, Options{}, incident, []string{"w", "l", "l", "l"}},
 		{"roles-sorted-filtered-80x24", 80, 24, Options{}, incident, []string{"s", "s", "s", "/", "e", "r", "enter"}},
+		{"findings-80x24", 80, 24, Options{}, incident, []string{"f", "j"}},
+		{"findings-40x10", 40, 10, Options{}, incident, []string{"f", "j", "j"}},
 		{"role-80x24", 80, 24, Options{}, incident, []string{"enter"}},
 		{"role-folded-80x24", 80, 24, Options{}, incident, []string{"enter", "h"}},
 		{"role-120x40", 120, 40, Options{}, incident, []string{"enter", "j", "j"}},

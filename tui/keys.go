@@ -50,6 +50,7 @@ const (
 	actFollow
 	actPath
 	actWhatIf
+	actFindings
 	actCancel
 	actTerminate
 	actHelp
@@ -96,7 +97,8 @@ func bindings() []binding {
 		bind(actMetric, look, "m", "next metric", "m"),
 		bind(actDetail, look, "d", "all of each plan node", "d"),
 		bind(actJSON, look, "J", "the plan as JSON", "J"),
-		bind(actWhatIf, open, "p", "what if, with other sizes", "p"),
+		bind(actFindings, open, "f", "all findings", "f"),
+		bind(actWhatIf, open, "p", "what if, other sizes", "p"),
 		bind(actBack, open, "esc", "back", "esc"),
 		bind(actView, open, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 		bind(actNextView, open, "tab", "next view", "tab"),
@@ -172,6 +174,8 @@ func (k keymap) short(a action) (keys, word string) {
 				word = "metric"
 			case actDetail:
 				word = "detail"
+			case actFindings:
+				word = "findings"
 			case actJSON:
 				word = "JSON"
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
+	"github.com/pgsonde/pgsonde/probes/waits"
 )
 
 // Consoles reads the admin consoles of poolers. Its methods are called from one
@@ -204,18 +205,16 @@ func (f *frame) poolers() []*bouncer.View {
 	return f.pooled
 }
 
-// findings are those of the budget and of the poolers, worst first. What both
-// say of one thing is said once, by the graver one.
+// findings are those of the budget, of the poolers and of the lock waits, worst
+// first. What two of them say of one thing is said once, by the graver one.
 func (f *frame) findings() []probes.Finding {
-	f.poolers()
-	if len(f.poolFound) == 0 {
-		return f.use.Findings
-	}
 	if f.merged != nil {
 		return f.merged
 	}
-	f.merged = slices.Clone(f.use.Findings)
-	for _, p := range f.poolFound {
+	f.poolers()
+	f.merged = append([]probes.Finding{}, f.use.Findings...)
+	more := slices.Concat(f.poolFound, waits.Findings(f.forest(), capsOf(f.use)))
+	for _, p := range more {
 		i := slices.IndexFunc(f.use.Findings, func(b probes.Finding) bool { return b.Rule == p.Rule && b.Subject == p.Subject })
 		switch {
 		case i < 0:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -20,6 +21,7 @@ type roleScreen struct {
 	f     *frame
 	w, h  int
 	byKey map[string]*probes.Session
+	kept  int // lines for the role's findings; they only grow
 }
 
 func newRole(g theme.Glyphs, role string) *roleScreen {
@@ -48,12 +50,47 @@ func (s *roleScreen) want(w *probes.Want) {
 
 func (s *roleScreen) size(w, h int) {
 	s.w, s.h = w, h
-	tw, _ := beside(w, s.tree.Wide())
-	s.tree.SetSize(tw, h-1)
+	s.arrange()
+}
+
+// arrange gives the tree what the summary and the role's findings leave.
+func (s *roleScreen) arrange() {
+	tw, _ := beside(s.w, s.tree.Wide())
+	s.kept = min(max(s.kept, len(s.notes())), s.h/3)
+	s.tree.SetSize(tw, s.h-1-s.kept)
+}
+
+// notes are the role's findings, wrapped, where no pane beside has them.
+func (s *roleScreen) notes() []theme.Span {
+	if _, pane := beside(s.w, s.tree.Wide()); pane > 0 || s.f == nil {
+		return nil
+	}
+	var out []theme.Span
+	add := func(r theme.Role, sign, text string) {
+		text = clean.Line(text)
+		if s.f.ascii {
+			text = clean.ASCII(text)
+		}
+		for i, l := range wrapText(text, s.w-4) {
+			if i > 0 {
+				sign = " "
+			}
+			out = append(out, theme.Span{Role: r, Text: " " + sign + " " + l})
+		}
+	}
+	for _, x := range s.f.findingsOf(s.role) {
+		sev := severity(x.Severity)
+		add(sev, theme.Sign(sev), x.Message)
+		if x.Action != "" {
+			add(theme.Dim, " ", x.Action)
+		}
+	}
+	return out[:min(len(out), s.h/3)]
 }
 
 func (s *roleScreen) load(f *frame) {
 	s.f = f
+	s.arrange()
 	if f.snap.Sessions == nil && f.live {
 		return
 	}
@@ -151,7 +188,12 @@ func (s *roleScreen) draw(t *theme.Theme) []string {
 		}
 		lines = sideBySide(t, lines, side, tw)
 	}
-	return append([]string{head}, lines...)
+	out := make([]string, 1+s.kept, s.h)
+	out[0] = head
+	for i, n := range s.notes() {
+		out[1+i] = t.Line(s.w, n)
+	}
+	return append(out, lines...)
 }
 
 func (s *roleScreen) selected() *probes.Session {
@@ -163,7 +205,7 @@ func (s *roleScreen) selected() *probes.Session {
 
 // summary is the role in one line.
 func (s *roleScreen) summary(r budget.Row) []theme.Span {
-	sign := roleSign(r)
+	sign := s.f.sign(r.Role)
 	text := strconv.Itoa(r.Now)
 	if r.Cap != nil {
 		text += " of " + strconv.Itoa(*r.Cap)
@@ -172,7 +214,7 @@ func (s *roleScreen) summary(r budget.Row) []theme.Span {
 	if r.Busy != nil {
 		out = append(out, dim(fmt.Sprintf("  %d busy, %d idle, %d idle in tx, %d waiting for a lock", *r.Busy, or0(r.Idle), or0(r.IdleInTx), or0(r.LockWaiting)))...)
 	}
-	if n := roleNote(r); n != "" {
+	if n := s.f.note(r); n != "" {
 		out = append(out, theme.Span{Text: "  " + n})
 	}
 	return out

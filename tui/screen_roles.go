@@ -2,12 +2,12 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
-	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -30,6 +30,7 @@ type rolesScreen struct {
 	found  int            // lines kept for findings
 	pinned map[string]int // slots that lock waits hold, by role
 	calm   int
+	began  bool // the order at the start was set
 }
 
 func newRoles(g theme.Glyphs) *rolesScreen {
@@ -56,15 +57,29 @@ func (s *rolesScreen) name() string       { return "Roles" }
 func (s *rolesScreen) want(*probes.Want)  {}
 func (s *rolesScreen) list() *table.Model { return s.table }
 func (s *rolesScreen) keys() []action {
-	return []action{actEnter, actWhatIf, actFilter, actSort, actWide}
+	acts := []action{actEnter, actWhatIf, actFilter, actSort, actWide}
+	if s.f != nil && s.f.file == nil {
+		acts = slices.Delete(acts, 1, 2)
+	}
+	if s.more() {
+		acts = slices.Insert(acts, 1, actFindings)
+	}
+	return acts
 }
 func (s *rolesScreen) size(w, h int) { s.w, s.h = w, h; s.arrange() }
 
 func (s *rolesScreen) load(f *frame) {
 	s.f = f
 	s.pinned = pinned(f.forest())
+	s.table.Hide(f.file == nil, "kept", "cap", "use")
+	if !s.began {
+		s.began = true
+		if f.file == nil {
+			s.table.SortBy("now")
+		}
+	}
 	rows := make([]table.Row, 0, len(f.use.Rows))
-	for _, r := range f.use.Rows {
+	for _, r := range inOrder(f.use.Rows) {
 		rows = append(rows, s.row(f, r))
 	}
 	s.table.SetRows(rows)
@@ -80,57 +95,45 @@ func (s *rolesScreen) load(f *frame) {
 	s.arrange()
 }
 
-// mostFindings is how many findings the height allows.
-func (s *rolesScreen) mostFindings() int {
-	switch {
-	case s.h < 12:
-		return 1
-	case s.h < 30:
-		return 3
-	}
-	return 6
-}
-
-// findingLines is how many lines the findings would like: one for each, and
-// one for what to do where it does not fit beside, as far as the table leaves
-// room.
-func (s *rolesScreen) findingLines() int {
-	if s.f == nil {
-		return 1
-	}
-	_, rows := s.table.Count()
-	spare := max(0, s.h-s.strip()-2-rows)
-	n := min(len(s.f.findings()), s.mostFindings())
-	lines := n
-	for _, f := range s.f.findings()[:n] {
-		if lines < spare && !besides(f, s.w) {
-			lines++
-		}
-	}
-	return max(1, lines)
-}
-
-// besides says that what to do stands on the line of the message.
-func besides(f probes.Finding, w int) bool {
-	return f.Action == "" || clean.Width(clean.Line(f.Message))+clean.Width(clean.Line(f.Action))+14 <= w
-}
-
 func (s *rolesScreen) arrange() {
 	w, _ := beside(s.w, s.table.Wide())
 	s.found = min(s.found, max(s.findingLines(), s.mostFindings()))
 	s.table.SetSize(w, s.h-s.found-1-s.strip())
 }
 
-// strip is the line about the selected role, where there is no pane beside.
+// strip is how many lines below the table tell about the selected role, where
+// there is no pane beside: what it is, and its worst finding with what to do.
 func (s *rolesScreen) strip() int {
-	if _, pane := beside(s.w, s.table.Wide()); pane > 0 || s.h < 14 {
+	switch _, pane := beside(s.w, s.table.Wide()); {
+	case pane > 0 || s.h < 14:
 		return 0
+	case s.h < 18:
+		return 1
 	}
-	return 1
+	return 3
 }
 
+// inOrder are the declared roles and poolers as the file has them, then the
+// others, the largest first.
+func inOrder(rows []budget.Row) []budget.Row {
+	out := slices.Clone(rows)
+	slices.SortStableFunc(out, func(a, b budget.Row) int {
+		switch x, y := undeclared(a), undeclared(b); {
+		case x && y:
+			return b.Now - a.Now
+		case x:
+			return 1
+		case y:
+			return -1
+		}
+		return 0
+	})
+	return out
+}
+
+func undeclared(r budget.Row) bool { return r.Origin != budget.Declared && r.Origin != budget.Pooler }
+
 func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
-	sign := roleSign(r)
 	now := number(r.Now)
 	if f.use.Bound && r.Now > 0 {
 		now.Text = s.g.AtMost + now.Text
@@ -147,40 +150,29 @@ func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
 		pin.Role = theme.Crit
 	}
 	name := table.Cell{Text: r.Role}
-	if r.Origin != budget.Declared && r.Origin != budget.Pooler {
+	if f.file != nil && undeclared(r) {
 		name.Role = theme.Dim
 	}
 	oldest := -1.0
 	if r.OldestTxS != nil && *r.OldestTxS >= 1 { // shorter ones only flicker
 		oldest = *r.OldestTxS
 	}
-	return table.Row{Key: r.Role, Sign: sign, Cells: []table.Cell{
+	return table.Row{Key: r.Role, Sign: f.sign(r.Role), Cells: []table.Cell{
 		name, pods(r, s.g), now, optional(r.Busy), optional(r.Idle), optional(r.IdleInTx), lock, pin,
 		limit(s.g, r.Kept), limit(s.g, r.Cap), useBar(s.g, r, barWidth), number(f.peaks[r.Role]),
 		{Text: trend(f, r, s.g, sparkWidth), Role: theme.Dim},
 		ageCell(oldest),
-		{Text: roleNote(r)},
+		{Text: f.note(r)},
 	}}
 }
 
-// roleSign is the sign of a row: over its cap or a full pod is critical.
-func roleSign(r budget.Row) theme.Role {
-	switch {
-	case r.Over, len(r.PodsFull) > 0:
-		return theme.Crit
-	case r.LockWaiting != nil && *r.LockWaiting > 0,
-		r.Cap == nil && r.Now > 0 && (r.Origin == budget.Unmatched || r.Origin == budget.Captured):
-		return theme.Warn
-	}
-	return theme.Normal
-}
-
-func roleNote(r budget.Row) string {
+// note is what else to know of a role, in a few words.
+func (f *frame) note(r budget.Row) string {
 	if r.Note != "" {
 		return r.Note
 	}
 	switch {
-	case r.Origin == budget.Captured:
+	case r.Origin == budget.Captured && f.file != nil:
 		return "not in the budget"
 	case r.Runs == "off" && r.Now > 0:
 		return "declared off, seen"
@@ -239,6 +231,12 @@ func trend(f *frame, r budget.Row, g theme.Glyphs, w int) string {
 
 func (s *rolesScreen) act(a action) (result, bool) {
 	r, ok := s.table.Selected()
+	if a == actFindings && s.f != nil {
+		if len(s.f.findings()) == 0 {
+			return result{say: "there are no findings"}, true
+		}
+		return result{push: newFindings(s.g)}, true
+	}
 	if a == actWhatIf && s.f != nil {
 		if p := newWhatIf(s.f.file, s.f.snap.Limits, r.Key); p != nil {
 			return result{open: p}, true
@@ -269,57 +267,11 @@ func (s *rolesScreen) draw(t *theme.Theme) []string {
 	}
 	out := append(left, t.Line(s.w))
 	out = append(out, body...)
-	if s.strip() > 0 {
+	if n := s.strip(); n > 0 {
 		out = append(out, s.about(t))
+		out = append(out, s.worst(t, n-1)...)
 	}
 	return out
-}
-
-// findings are the worst lines of the budget, the space for them kept calm.
-func (s *rolesScreen) findings(t *theme.Theme, w int) []string {
-	all := s.f.findings()
-	if len(all) == 0 {
-		say := "every role is within its budget"
-		if s.f.file == nil {
-			say = "no budget file: roles are what the sessions call themselves"
-		}
-		out := make([]string, s.found)
-		out[0] = t.Line(w, theme.Span{Text: "   "}, theme.Span{Role: theme.Dim, Text: say})
-		return out
-	}
-	n := min(len(all), s.mostFindings(), s.found)
-	extra := s.found - n // lines for what to do
-	var out []string
-	for i, f := range all[:n] {
-		beside := besides(f, w)
-		more := ""
-		if i == n-1 && len(all) > n {
-			more = fmt.Sprintf("+%d more ", len(all)-n)
-		}
-		out = append(out, findingLine(t, f, w, beside, more))
-		if !beside && extra > 0 {
-			out = append(out, t.Line(w, theme.Span{Text: "   "}, theme.Span{Role: theme.Dim, Text: f.Action}))
-			extra--
-		}
-	}
-	for len(out) < s.found {
-		out = append(out, "")
-	}
-	return out
-}
-
-// findingLine is the message, and what to do when it stands beside.
-func findingLine(t *theme.Theme, f probes.Finding, w int, beside bool, more string) string {
-	r := severity(f.Severity)
-	left := []theme.Span{{Text: " "}, {Role: r, Text: theme.Sign(r) + " " + f.Message}}
-	if beside && f.Action != "" {
-		left = append(left, theme.Span{Text: "  "}, theme.Span{Role: theme.Dim, Text: f.Action})
-	}
-	var right []theme.Span
-	if more != "" {
-		right = dim(more)
-	}
-	return t.Split(w, left, right)
 }
 
 // about is one line on the selected role.
@@ -336,7 +288,7 @@ func (s *rolesScreen) about(t *theme.Theme) string {
 	if r.Runs != "" && r.Runs != "always" {
 		parts = append(parts, r.Runs)
 	}
-	if n := roleNote(r); n != "" {
+	if n := s.f.note(r); n != "" {
 		parts = append(parts, n)
 	}
 	if r.Idle != nil {

@@ -25,7 +25,7 @@ type sessionsScreen struct {
 func newSessions(g theme.Glyphs) *sessionsScreen {
 	s := &sessionsScreen{table: table.New([]table.Column{
 		{ID: "pid", Title: "pid", Right: true, Min: 5, Max: 7},
-		{ID: "role", Title: "role", Min: 8, Max: 14, Prio: 2},
+		{ID: "role", Title: "role", Min: 8, Max: 18, Prio: 2},
 		{ID: "user", Title: "user", Min: 6, Max: 16, Wide: true},
 		{ID: "db", Title: "database", Min: 8, Max: 16, Wide: true},
 		{ID: "app", Title: "application", Min: 11, Max: 28, Wide: true},
@@ -72,9 +72,13 @@ func (s *sessionsScreen) load(f *frame) {
 		byKey[key] = x
 		st, wait := stateCell(x), waitCell(x)
 		behind := lockCells(forest, x, &wait)
-		rows = append(rows, table.Row{Key: key, Sign: wait.Role, Cells: []table.Cell{
+		role := table.Cell{Text: f.role(x)}
+		if background(x) {
+			role = table.Cell{Text: x.Kind, Role: theme.Dim}
+		}
+		rows = append(rows, table.Row{Key: key, Sign: wait.Role, Low: background(x), Cells: []table.Cell{
 			{Text: strconv.Itoa(x.PID), Num: float64(x.PID)},
-			{Text: f.role(x)},
+			role,
 			{Text: x.User},
 			{Text: x.Database},
 			{Text: x.App},
@@ -85,6 +89,12 @@ func (s *sessionsScreen) load(f *frame) {
 	keepGone(s.table, s.byKey, byKey)
 	s.byKey = byKey
 	s.table.SetRows(rows)
+}
+
+// background says that a session is a process of the server itself. They stand
+// below all clients.
+func background(x *probes.Session) bool {
+	return x.Kind != probes.KindClient && x.Kind != probes.KindMasked && x.Kind != "parallel worker"
 }
 
 // keepGone remembers the selected session after it ended.
@@ -142,9 +152,6 @@ func statementCell(s *probes.Session) table.Cell {
 	c := table.Cell{Text: clean.SQL(s.Query, lineBytes)}
 	if s.State != "active" {
 		c.Role = theme.Dim
-	}
-	if s.Query == "" && s.Kind != probes.KindClient {
-		c.Text = s.Kind
 	}
 	return c
 }

@@ -28,6 +28,9 @@ func (m *Model) Draw(t *theme.Theme) []string {
 	for i := m.top; i < len(m.view) && len(lines) < m.h; i++ {
 		lines = append(lines, m.row(t, slots, i))
 	}
+	if len(m.view) == 0 && m.filter != "" && len(lines) < m.h {
+		lines = append(lines, t.Line(m.w, theme.Span{Role: theme.Dim, Text: "   no row matches " + m.filter + "; esc clears"}))
+	}
 	for len(lines) < m.h {
 		lines = append(lines, "")
 	}
@@ -38,7 +41,7 @@ func (m *Model) Draw(t *theme.Theme) []string {
 func (m *Model) layout() []slot {
 	var s []slot
 	for i, c := range m.cols {
-		if c.Wide && !m.wide || m.wide && i > 0 && i <= m.x {
+		if m.hidden[i] || c.Wide && !m.wide || m.wide && i > 0 && i <= m.x {
 			continue
 		}
 		s = append(s, slot{i, max(c.Min, min(m.fit[i], c.Max))})

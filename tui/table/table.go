@@ -41,6 +41,7 @@ type Row struct {
 	Sign  theme.Role // Warn, Crit or Holder put their sign before the row
 	Head  bool       // heads a group: drawn strong
 	Gone  bool       // ended while it was selected
+	Low   bool       // stands below all others, whatever the order
 	// Line is drawn across all columns instead of the cells. Such a row is not kept
 	// when it ends.
 	Line []theme.Span
@@ -63,11 +64,12 @@ type Model struct {
 	wide   bool
 	x      int  // first scrolled column, when wide
 	fixed  bool // rows stay as given: no sort (trees)
+	hidden []bool
 }
 
 // New makes an empty table.
 func New(cols []Column) *Model {
-	return &Model{cols: cols, fit: make([]int, len(cols)), sort: -1}
+	return &Model{cols: cols, fit: make([]int, len(cols)), hidden: make([]bool, len(cols)), sort: -1}
 }
 
 // NewFixed makes a table whose rows are never sorted.
@@ -124,8 +126,17 @@ func (m *Model) arrange() {
 			m.view = append(m.view, i)
 		}
 	}
-	if m.sort >= 0 && !m.fixed {
+	if !m.fixed {
 		slices.SortStableFunc(m.view, func(a, b int) int {
+			if low := m.rows[a].Low; low != m.rows[b].Low {
+				if low {
+					return 1
+				}
+				return -1
+			}
+			if m.sort < 0 {
+				return 0
+			}
 			x, y := m.cell(a, m.sort), m.cell(b, m.sort)
 			o := 0
 			if m.cols[m.sort].Right {
@@ -275,7 +286,7 @@ func (m *Model) NextSort() {
 		return
 	}
 	m.sort++
-	for m.sort < len(m.cols) && (m.cols[m.sort].NoSort || m.cols[m.sort].Wide && !m.wide) {
+	for m.sort < len(m.cols) && (m.hidden[m.sort] || m.cols[m.sort].NoSort || m.cols[m.sort].Wide && !m.wide) {
 		m.sort++
 	}
 	if m.sort >= len(m.cols) {
@@ -296,6 +307,15 @@ func (m *Model) SortBy(id string) bool {
 		}
 	}
 	return false
+}
+
+// Hide leaves columns out, or shows them again.
+func (m *Model) Hide(hide bool, ids ...string) {
+	for i, c := range m.cols {
+		if slices.Contains(ids, c.ID) {
+			m.hidden[i] = hide
+		}
+	}
 }
 
 // Reverse turns the order round.
