@@ -39,10 +39,10 @@ func poolFacts(t *theme.Theme, f *frame, ref poolRef, w, h int) []string {
 		}
 	}
 	for _, r := range p.Roots {
-		out = append(out, t.Line(w, theme.Span{Role: theme.Holder, Text: "* "}, theme.Span{Text: rootText(f, r)}))
+		out = append(out, wrap(t, theme.Holder, "* ", rootText(f, r), w)...)
 	}
 	if len(p.Backends) > 0 {
-		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit("servers", 10, false)}, theme.Span{Text: serversText(p)}))
+		out = append(out, wrap(t, theme.Normal, "servers   ", serversText(p), w)...)
 	}
 	if roles := poolRoles(ref.view, p); len(roles) > 0 {
 		var parts []string
