@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
@@ -28,7 +29,11 @@ func (m *model) header(w int) string {
 	}
 	pieces := m.headerPieces(w)
 	name := &pieces[0].spans[0].Text
-	*name = shortTarget(t, m.frame.snap.Server.Target, max(14, w*3/8))
+	least := max(14, w*3/8)
+	if strings.HasPrefix(*name, "/") { // a folder says less than what follows it
+		least = 14
+	}
+	*name = shortTarget(t, *name, least)
 	for {
 		left, right := join(pieces, false), join(pieces, true)
 		room := w - t.SpansWidth(left) - t.SpansWidth(right) - 1
@@ -57,7 +62,7 @@ func (m *model) headerPieces(w int) []piece {
 	if role != theme.Normal {
 		sign = []theme.Span{{Role: role, Text: theme.Sign(role)}}
 	}
-	full, rest, kept := gauge(t.Glyphs, u.Used, u.Usable, u.MaxConnections, max(8, min(w/5, 40)))
+	full, rest, kept := gauge(t.Glyphs, u.Used, u.Usable, u.MaxConnections, gaugeWidth(w))
 	free := "free "
 	if u.Bound {
 		free += t.AtLeast
@@ -81,6 +86,13 @@ func (m *model) headerPieces(w int) []piece {
 	)
 }
 
+func gaugeWidth(w int) int {
+	if w < 100 {
+		return 8
+	}
+	return min(w/5, 40)
+}
+
 func strong(r theme.Role) theme.Role {
 	if r == theme.Normal {
 		return theme.Strong
@@ -93,16 +105,14 @@ func strong(r theme.Role) theme.Role {
 func shortTarget(t *theme.Theme, target string, w int) string {
 	target = t.Clean(target)
 	i := strings.LastIndexByte(target, ':')
+	if n := clean.Width(target); strings.HasPrefix(target, "/") && n > w {
+		return ansi.TruncateLeft(target, n-w+clean.Width(t.Ellipsis), t.Ellipsis)
+	}
 	n := w - clean.Width(target[max(0, i):])
 	if clean.Width(target) <= w || i < 0 || n < 4 {
 		return t.Cut(target, w)
 	}
-	host := target[:i]
-	if strings.HasPrefix(host, "/") {
-		drop := clean.Width(host) - n + clean.Width(t.Ellipsis)
-		return ansi.TruncateLeft(host, drop, t.Ellipsis) + target[i:]
-	}
-	return t.Cut(host, n) + target[i:]
+	return t.Cut(target[:i], n) + target[i:]
 }
 
 func dim(text string) []theme.Span { return []theme.Span{{Role: theme.Dim, Text: text}} }
@@ -145,11 +155,14 @@ func gauge(g theme.Glyphs, used, usable, all, w int) (full, rest, kept string) {
 	if all <= 0 {
 		return "", "", ""
 	}
+	if used >= usable {
+		return strings.Repeat(g.Full, w), "", ""
+	}
 	k := 0
 	if usable < all {
 		k = max(1, (all-usable)*w/all)
 	}
-	n := max(0, min(used*(w-k)/max(1, usable), w-k))
+	n := max(0, min(used*(w-k)/max(1, usable), w-k-1))
 	if used > 0 && n == 0 {
 		n = 1
 	}
@@ -233,11 +246,13 @@ func (m *model) state() []theme.Span {
 	case m.frame == nil:
 		return nil
 	case r.down != nil:
-		out = mark(theme.Crit, "! "+r.down.State+late)
+		out = mark(theme.Crit, "! "+downWords(r.down)+", retrying"+retry(r.down)+late)
 	case r.err != nil:
 		out = mark(theme.Warn, "~ no answer"+late)
 	case r.late > 0:
 		out = mark(theme.Warn, "~ slow"+late)
+	case r.paused && m.at != 0:
+		out = mark(theme.Mark, "paused")
 	case r.paused:
 		out = mark(theme.Mark, "paused "+clock(m.frame.snap.At))
 	}
@@ -246,6 +261,29 @@ func (m *model) state() []theme.Span {
 		out = append(out, mark(theme.Mark, clock(m.frame.snap.At)+", "+span(last.Sub(m.frame.snap.At))+" back")...)
 	}
 	return out
+}
+
+// downWords is the state of a server that cannot be read. That it restarts is only
+// claimed when it said so itself (SQLSTATE 57P01, 57P02): a refused connection may
+// mean anything.
+func downWords(d *probes.Unavailable) string {
+	if d.State == "restarting" && (d.Err == nil || !strings.Contains(d.Err.Error(), "57P0")) {
+		return "not answering"
+	}
+	return d.State
+}
+
+func retry(d *probes.Unavailable) string {
+	if d.RetryIn < time.Second {
+		return ""
+	}
+	return " in " + span(d.RetryIn)
+}
+
+// stale says that the body is not the server's present, though nobody asked for the
+// past.
+func (m *model) stale() bool {
+	return m.frame != nil && m.at == 0 && (m.read.down != nil || m.read.err != nil)
 }
 
 // listState is the filter, the order and the count of the list on screen.
@@ -267,6 +305,13 @@ func (m *model) listState(w int) []theme.Span {
 	if shown != all {
 		n = strconv.Itoa(shown) + "/" + n
 	}
+	switch {
+	case w < 60:
+	case all == 1:
+		n += " row"
+	default:
+		n += " rows"
+	}
 	return append(out, theme.Span{Role: theme.Dim, Text: " " + n + " "})
 }
 
@@ -276,7 +321,7 @@ func (m *model) footer(w int) string {
 	if m.input != nil {
 		return t.Line(w, m.input.spans()...)
 	}
-	if m.flash.text != "" {
+	if m.flash.text != "" && m.over == nil {
 		return t.Line(w, theme.Span{Text: " "}, theme.Span{Role: theme.OK, Text: m.flash.text})
 	}
 	if _, asks := m.over.(*endDialog); asks {
@@ -290,8 +335,14 @@ func (m *model) footer(w int) string {
 	if m.over == nil && len(m.view().stack) == 1 {
 		right[len(right)-2].Text = " quit"
 	}
-	room := w - t.SpansWidth(right) - 1
 	var left []theme.Span
+	if k, ok := m.over.(interface{ footer() []string }); ok {
+		return t.Line(w, keyText(k.footer()...)...)
+	}
+	if m.at != 0 && m.over == nil {
+		left = keyText("esc", "present", "[ ]", "step")
+	}
+	room := w - t.SpansWidth(right) - 1 - t.SpansWidth(left)
 	for _, a := range acts[:len(acts)-2] {
 		s := m.keySpans([]action{a})
 		if n := t.SpansWidth(s); n > room {
@@ -302,6 +353,15 @@ func (m *model) footer(w int) string {
 		left = append(left, s...)
 	}
 	return t.Split(w, left, right)
+}
+
+// keyText is the words of a footer that no action stands for.
+func keyText(pairs ...string) []theme.Span {
+	var out []theme.Span
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, theme.Span{Text: " "}, theme.Span{Role: theme.Key, Text: pairs[i]}, theme.Span{Role: theme.Dim, Text: " " + pairs[i+1]}, theme.Span{Text: " "})
+	}
+	return out
 }
 
 func (m *model) keySpans(acts []action) []theme.Span {

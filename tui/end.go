@@ -40,18 +40,40 @@ type endTarget struct {
 	role   string
 	end    waits.End
 	advice waits.Advice
-	victim int // a pid that it blocks directly, 0 none
+	queued bool // it waited or blocked when the dialog opened
+	victim int  // a pid that it blocks directly, 0 none
 	gone   bool
 }
 
 // newTarget judges one session in a forest.
 func newTarget(f *frame, label string, n *waits.Node) endTarget {
 	forest := f.forest()
-	t := endTarget{label: label, node: n, role: n.Role, end: forest.WhatIf(n.Key), advice: forest.Advise(n), victim: victimOf(forest, n)}
+	t := endTarget{label: label, node: n, role: n.Role, end: forest.WhatIf(n.Key), advice: adviceOn(forest, n), queued: forest.Node(n.Key) == n, victim: victimOf(forest, n)}
 	if t.role == "" && n.Session != nil {
 		t.role = f.role(n.Session)
 	}
 	return t
+}
+
+// adviceOn is the forest's advice, and for processes that the server does not let
+// be signalled that there is none.
+func adviceOn(f *waits.Forest, n *waits.Node) waits.Advice {
+	if s := n.Session; s != nil && unsignalled(s.Kind) {
+		return waits.Advice{Cancel: waits.Impossible, Terminate: waits.Impossible, Why: "the " + s.Kind + " is a part of the server and takes no such signal"}
+	}
+	return f.Advise(n)
+}
+
+// unsignalled are the kinds of process that pg_cancel_backend and
+// pg_terminate_backend do not know: the auxiliary processes of the server
+// (PostgreSQL's BackendType, from B_ARCHIVER to B_WAL_WRITER), which have no place
+// among the backends.
+func unsignalled(kind string) bool {
+	switch kind {
+	case "archiver", "background writer", "checkpointer", "io worker", "walreceiver", "walsummarizer", "walwriter", "logger":
+		return true
+	}
+	return false
 }
 
 // victimOf is a process that waits directly for n, 0 when nobody does.

@@ -62,7 +62,10 @@ func (d *endDialog) load(f *frame) {
 	for i := range d.targets {
 		t := &d.targets[i]
 		n := f.forest().Node(t.node.Key)
-		t.gone = n == nil || nodeKey(n) != nodeKey(t.node)
+		t.gone = t.queued && (n == nil || nodeKey(n) != nodeKey(t.node))
+		if n == nil {
+			continue
+		}
 		if t.gone {
 			t.end = waits.End{Key: t.node.Key}
 			continue

@@ -105,7 +105,11 @@ func (m *model) openEnd(w *endWish) tea.Cmd {
 	case m.at != 0:
 		return m.say("this is the past: esc goes back to the present first")
 	}
-	m.over = newEndDialog(m.frame, w)
+	d := newEndDialog(m.frame, w)
+	if a := d.now().advice; w.node == nil && unsignalled(w.x.Kind) {
+		return m.say("cannot " + string(w.verb) + " " + nodeName(d.now().node) + ": " + a.Why)
+	}
+	m.over = d
 	return nil
 }
 

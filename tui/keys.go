@@ -67,53 +67,61 @@ func bind(a action, group, help, desc string, keys ...string) binding {
 	return binding{key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, desc)), a, group}
 }
 
-// bindings declares every key, in the order of the help.
+// bindings declares every key, in the order of the help and by where it works.
 func bindings() []binding {
-	const move, look, open, read, end, leave = "Move", "Look", "Go", "Read", "End", "Leave"
+	const (
+		every = "Everywhere"
+		read  = "Everywhere: reading"
+		lists = "Lists"
+		roles = "Roles"
+		one   = "A session (Sessions, Locks)"
+		locks = "Locks"
+		expl  = "Explain"
+	)
 	return []binding{
-		bind(actUp, move, "↑ k", "up", "up", "k"),
-		bind(actDown, move, "↓ j", "down", "down", "j"),
-		bind(actPageUp, move, "pgup ctrl+u", "half a page up", "pgup", "ctrl+u", "ctrl+b"),
-		bind(actPageDown, move, "pgdn ctrl+d", "half a page down", "pgdown", "ctrl+d", "ctrl+f"),
-		bind(actTop, move, "g", "first row", "g", "home"),
-		bind(actBottom, move, "G", "last row", "G", "end"),
-		bind(actLeft, move, "← h", "fold, scroll left", "left", "h"),
-		bind(actRight, move, "→ l", "unfold, scroll right", "right", "l"),
-		bind(actFilter, look, "/", "filter, !text inverts", "/"),
-		bind(actSort, look, "s", "sort by the next column", "s"),
-		bind(actReverse, look, "S", "reverse the order", "S"),
-		bind(actWide, look, "w", "all columns", "w"),
-		bind(actCopy, look, "y", "copy the row's name", "y"),
-		bind(actCopyQuery, look, "Y", "copy the statement", "Y"),
-		bind(actFollow, look, "o", "follow, or no longer", "o"),
-		bind(actPath, look, "z", "path, to the root only", "z"),
-		bind(actCancel, end, "C", "cancel, asks before", "C"),
-		bind(actTerminate, end, "K", "terminate, asks before", "K"),
-		bind(actEnter, open, "enter", "open", "enter"),
-		bind(actExplain, open, "x", "explain its statement", "x"),
-		bind(actPaste, open, "e", "explain typed SQL", "e"),
-		bind(actAnalyze, open, "a", "run with ANALYZE", "a"),
-		bind(actCase, look, "c", "next case of the plan", "c"),
-		bind(actMetric, look, "m", "next metric", "m"),
-		bind(actDetail, look, "d", "all of each plan node", "d"),
-		bind(actJSON, look, "J", "the plan as JSON", "J"),
-		bind(actFindings, open, "f", "all findings", "f"),
-		bind(actWhatIf, open, "p", "what if, other sizes", "p"),
-		bind(actBack, open, "esc", "back", "esc"),
-		bind(actView, open, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-		bind(actNextView, open, "tab", "next view", "tab"),
-		bind(actPrevView, open, "shift+tab", "previous view", "shift+tab"),
+		bind(actView, every, "1-9", "view", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+		bind(actNextView, every, "tab", "next view", "tab"),
+		bind(actPrevView, every, "shift+tab", "previous view", "shift+tab"),
+		bind(actEnter, every, "enter", "open", "enter"),
+		bind(actBack, every, "esc", "back", "esc"),
+		bind(actQuit, every, "q", "back, at the top quit", "q"),
+		bind(actPalette, every, ":", "go to, do", ":"),
+		bind(actHelp, every, "?", "help", "?", "f1"),
+		bind(actAbort, every, "ctrl+c", "quit at once", "ctrl+c"),
+		bind(actSuspend, every, "ctrl+z", "suspend", "ctrl+z"),
 		bind(actPause, read, "space", "pause", "space"),
 		bind(actRefresh, read, "r", "read now", "r"),
 		bind(actFaster, read, "+", "read more often", "+", "="),
 		bind(actSlower, read, "-", "read less often", "-"),
 		bind(actOlder, read, "[", "one reading back", "["),
 		bind(actNewer, read, "]", "one reading forward", "]"),
-		bind(actPalette, leave, ":", "go to, do", ":"),
-		bind(actHelp, leave, "?", "help", "?", "f1"),
-		bind(actQuit, leave, "q", "back, at the top quit", "q"),
-		bind(actAbort, leave, "ctrl+c", "quit at once", "ctrl+c"),
-		bind(actSuspend, leave, "ctrl+z", "suspend", "ctrl+z"),
+		bind(actUp, lists, "↑ k", "up", "up", "k"),
+		bind(actDown, lists, "↓ j", "down", "down", "j"),
+		bind(actPageUp, lists, "pgup ctrl+u", "half a page up", "pgup", "ctrl+u", "ctrl+b"),
+		bind(actPageDown, lists, "pgdn ctrl+d", "half a page down", "pgdown", "ctrl+d", "ctrl+f"),
+		bind(actTop, lists, "g", "first row", "g", "home"),
+		bind(actBottom, lists, "G", "last row", "G", "end"),
+		bind(actLeft, lists, "← h", "fold, scroll left", "left", "h"),
+		bind(actRight, lists, "→ l", "unfold, scroll right", "right", "l"),
+		bind(actFilter, lists, "/", "filter, !text inverts", "/"),
+		bind(actSort, lists, "s", "sort by the next column", "s"),
+		bind(actReverse, lists, "S", "reverse the order", "S"),
+		bind(actWide, lists, "w", "all columns", "w"),
+		bind(actCopy, lists, "y", "copy the row's name", "y"),
+		bind(actFindings, roles, "f", "all findings", "f"),
+		bind(actWhatIf, roles, "p", "what if, other sizes", "p"),
+		bind(actCancel, one, "C", "cancel, asks before", "C"),
+		bind(actTerminate, one, "K", "terminate, asks before", "K"),
+		bind(actExplain, one, "x", "explain its statement", "x"),
+		bind(actCopyQuery, one, "Y", "copy the statement", "Y"),
+		bind(actFollow, locks, "o", "follow, or no longer", "o"),
+		bind(actPath, locks, "z", "path, to the root only", "z"),
+		bind(actPaste, expl, "e", "explain typed SQL", "e"),
+		bind(actAnalyze, expl, "a", "run with ANALYZE", "a"),
+		bind(actCase, expl, "c", "next case of the plan", "c"),
+		bind(actMetric, expl, "m", "next metric", "m"),
+		bind(actDetail, expl, "d", "all of each plan node", "d"),
+		bind(actJSON, expl, "J", "the plan as JSON", "J"),
 	}
 }
 

@@ -73,7 +73,7 @@ func choices(all []*view) []choice {
 	return append(c,
 		choice{"theme dark", "colours for a dark background", palette("dark")},
 		choice{"theme light", "colours for a light background", palette("light")},
-		choice{"help", "all keys", func(m *model) tea.Cmd { m.over = newHelp(m.keys); return nil }},
+		choice{"help", "all keys", func(m *model) tea.Cmd { m.over = newHelp(m.keys, m.w, m.h); return nil }},
 		choice{"quit", "leave pgsonde", func(*model) tea.Cmd { return tea.Quit }},
 	)
 }

@@ -144,6 +144,9 @@ func (m *model) explained(msg tea.Msg) tea.Cmd {
 		m.desk.take(msg)
 	case judgedMsg:
 		m.desk.judgement(msg)
+		if m.flash.text == sayExecuting {
+			m.flash.text = ""
+		}
 	case unusedMsg:
 		if msg.n == m.desk.uses && m.desk.now == nil {
 			return func() tea.Msg { m.link.explaining.rest(); return nil }

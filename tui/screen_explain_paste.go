@@ -161,6 +161,8 @@ func (p *pasteBox) draw(t *theme.Theme, w, h int) []string {
 		theme.Span{Role: theme.Key, Text: "esc"}, theme.Span{Role: theme.Dim, Text: " close   nothing is executed"}))
 }
 
+func (p *pasteBox) footer() []string { return []string{"enter", "explain", "esc", "back"} }
+
 func cleanTabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 
 // cursorLine draws the line with the cursor, scrolled so that it is seen.

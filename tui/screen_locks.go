@@ -18,6 +18,7 @@ type locksScreen struct {
 	rows  map[string]lockRow // by the row's key
 	order []string           // root rows in the order shown
 	first string             // the first row of the last reading: a cursor on it is not used yet
+	trees int                // causes of the last reading
 	notes int                // lines above the forest; they only grow while it is in use
 
 	follow string // the row that the cursor goes after, "" none
@@ -75,14 +76,16 @@ func (s *locksScreen) inUse() bool {
 
 func (s *locksScreen) load(f *frame) {
 	s.f = f
-	used := s.inUse()
+	used := s.inUse() || !f.live
 	s.sticking()
 	b := &lockRows{g: s.g, f: f, forest: f.forest(), caps: capsOf(f.use), rows: map[string]lockRow{}}
 	if r, ok := s.tree.Selected(); ok {
 		b.selected = r.Key
 		b.kept = s.rows[r.Key]
 	}
-	b.trees(s.sorted(b.forest, used))
+	trees := s.sorted(b.forest, used)
+	s.trees = len(trees)
+	b.trees(trees)
 	nodes := b.nodes
 	if s.path != "" {
 		if nodes = onlyPath(nodes, s.path); nodes == nil {

@@ -83,10 +83,17 @@ func (s *locksScreen) sum(f *waits.Forest) []theme.Span {
 	for _, n := range pinned(f) {
 		slots += n
 	}
+	why := " for " + plural(s.trees, "cause")
+	switch {
+	case s.trees == 0:
+		why = ", for whom is not in this reading"
+	case s.path != "":
+		why += ", one path of them shown (z: all)"
+	}
 	return []theme.Span{
 		{Text: "   "},
 		{Role: theme.Strong, Text: plural(f.Waiters, "session") + " wait" + third(f.Waiters)},
-		{Role: theme.Dim, Text: " for " + plural(len(s.order), "cause") + "; with them "},
+		{Role: theme.Dim, Text: why + "; with them "},
 		{Text: strconv.Itoa(slots) + " of " + strconv.Itoa(s.f.use.Usable)},
 		{Role: theme.Dim, Text: " slots are pinned"},
 	}

@@ -201,6 +201,9 @@ func (s *planScreen) copy() result {
 	return copyFix(s.x)
 }
 
+// sayExecuting stands in the footer until the result is there.
+const sayExecuting = "executing"
+
 // analyze asks before anything is executed, and says what will be.
 func (s *planScreen) analyze() result {
 	switch {
@@ -223,7 +226,7 @@ func (s *planScreen) analyze() result {
 	x, d := s.x, s.desk
 	return result{open: newConfirm("Run with ANALYZE", lines, result{do: func(m *model) tea.Cmd {
 		d.ask(errand{of: x, analyze: true}, true)
-		return tea.Batch(m.say("executing"), m.settle())
+		return tea.Batch(m.say(sayExecuting), m.settle())
 	}})}
 }
 

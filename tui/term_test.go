@@ -214,15 +214,15 @@ func TestServerAwayAndBack(t *testing.T) {
 	src.set(func(s *replay) {
 		s.fail = &probes.Unavailable{State: "restarting", Err: errors.New("refused"), RetryIn: 10 * time.Millisecond}
 	})
-	r.until("! restarting")
+	r.until("! not answering")
 	src.set(func(s *replay) { s.fail = nil })
 	for range 500 {
-		if !strings.Contains(r.term.screen(), "restarting") {
+		if !strings.Contains(r.term.screen(), "not answering") {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if s := r.term.screen(); strings.Contains(s, "restarting") {
+	if s := r.term.screen(); strings.Contains(s, "not answering") {
 		t.Errorf("does not recover:\n%s", s)
 	}
 	r.typeKeys("\x03")

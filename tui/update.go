@@ -25,6 +25,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
 		m.resize()
+		if h, ok := m.over.(*help); ok {
+			h.size(m.w, m.h)
+		}
 	case tea.ColorProfileMsg:
 		m.setTheme(msg.Profile)
 	case openedMsg:
@@ -164,7 +167,7 @@ func (m *model) global(a action) tea.Cmd {
 	case actPalette:
 		m.input = newPalette(m.views)
 	case actHelp:
-		m.over = newHelp(m.keys)
+		m.over = newHelp(m.keys, m.w, m.h)
 	case actPause:
 		return m.pause()
 	case actRefresh:
@@ -187,6 +190,7 @@ func (m *model) goTo(i int) tea.Cmd {
 		return nil
 	}
 	m.cur = i
+	m.flash.text = ""
 	if e, ok := m.screen().(interface{ enter() }); ok {
 		e.enter()
 	}
@@ -216,7 +220,7 @@ func (m *model) apply(r result) tea.Cmd {
 	return nil
 }
 
-const flashTime = 4 * time.Second
+const flashTime = 3 * time.Second
 
 // say shows one line in the footer for a while.
 func (m *model) say(text string) tea.Cmd {

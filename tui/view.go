@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
@@ -45,7 +46,13 @@ func (m *model) lines() []string {
 	case m.frame == nil:
 		out = append(out, m.welcome(l.body.w, l.body.h)...)
 	default:
-		out = append(out, m.screen().draw(m.theme)...)
+		body := m.screen().draw(m.theme)
+		if m.stale() {
+			for i := range body {
+				body[i] = m.theme.Paint(theme.Dim, false, ansi.Strip(body[i]))
+			}
+		}
+		out = append(out, body...)
 	}
 	if m.input != nil {
 		out = m.input.draw(m.theme, out, m.w)
@@ -100,7 +107,7 @@ func (m *model) welcome(w, h int) []string {
 	var why string
 	switch {
 	case m.read.down != nil:
-		say = []theme.Span{{Role: theme.Warn, Text: "server " + m.read.down.State}, {Role: theme.Dim, Text: ": asking again"}}
+		say = []theme.Span{{Role: theme.Warn, Text: downWords(m.read.down)}, {Role: theme.Dim, Text: ": "}, {Role: theme.Strong, Text: where}, {Role: theme.Dim, Text: ", retrying" + retry(m.read.down)}}
 		why = m.read.down.Err.Error()
 	case m.read.err != nil:
 		say = []theme.Span{{Role: theme.Warn, Text: "no reading yet"}, {Role: theme.Dim, Text: ": asking again"}}
