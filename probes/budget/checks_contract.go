@@ -208,6 +208,9 @@ func ghostBackends(l *live) []probes.Finding {
 		if c := l.f.Contract(r.Role); c.PoolLifetime > 0 {
 			life = c.PoolLifetime.Seconds()
 		}
+		if life == 0 {
+			continue
+		}
 		worst := worstGroup(r, func(g probes.Group) float64 {
 			who := Who{Kind: g.Kind, App: g.App, User: g.User, Database: g.Database, Addr: g.Addr}
 			if g.OldestStart.IsZero() || l.f.Match(who).Also {
@@ -215,7 +218,7 @@ func ghostBackends(l *live) []probes.Finding {
 			}
 			return l.s.At.Sub(g.OldestStart).Seconds()
 		})
-		if life == 0 || worst == nil {
+		if worst == nil {
 			continue
 		}
 		old := l.s.At.Sub(worst.OldestStart).Seconds()

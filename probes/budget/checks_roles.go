@@ -37,6 +37,9 @@ func inUse(p Pod) string {
 func podFull(l *live) []probes.Finding {
 	var out []probes.Finding
 	for _, r := range l.rows {
+		if len(r.PodsFull) == 0 {
+			continue
+		}
 		wait := ""
 		if c := l.f.Contract(r.Role); c.ConnectWait > 0 {
 			wait = fmt.Sprintf(", callers fail after %s", age(c.ConnectWait.Seconds()))
