@@ -7,14 +7,15 @@
 --   first). Times are microseconds, ages are microseconds.
 -- The function and not the view: pg_stat_activity joins shared catalogs, whose
 -- locks a lock storm holds up for half a minute; the function takes none.
+-- The function is most of the cost: what is made of its rows is made of groups, and
+-- of texts only where sessions are asked for.
 -- textsend: bytes, whatever the encoding of the session that wrote them.
 with a as materialized (
   select s.pid = any ($1::int[]) or s.pid = pg_catalog.pg_backend_pid() as own, s.pid, s.datid, s.usesysid, s.application_name as app,
          case when s.backend_type is not null then s.backend_type
               when s.datid <> 0 and s.usesysid <> 0 then 'masked'
               else 'masked-system' end as kind,
-         case when s.client_port = -1 then 'local' else pg_catalog.host(s.client_addr) end as addr,
-         s.client_port as port, s.state, s.wait_event_type as wtype, s.wait_event as wevent,
+         s.client_addr as addr, s.client_port = -1 as local, s.client_port as port, s.state, s.wait_event_type as wtype, s.wait_event as wevent,
          case when s.state = 'active' then
            case when s.wait_event_type = 'Lock' then 'lock'
                 when s.wait_event_type = 'Client' then 'client'
@@ -25,7 +26,7 @@ with a as materialized (
          case when $2::int > 0 or s.pid = $5::int then
            pg_catalog.substring(pg_catalog.textsend(s.query), 1, case when s.pid = $5::int then 1048576 else $4::int end)
          end as query,
-         pg_catalog.octet_length(s.query) as size
+         case when $2::int > 0 or s.pid = $5::int then pg_catalog.octet_length(s.query) end as size
   from pg_catalog.pg_stat_get_activity(null::int) s
 ),
 n as materialized (
@@ -46,25 +47,34 @@ select 0 as row, n.total::bigint as n, null::int as pid, null::oid as datid, nul
        null::text as xid, null::text as xmin, null::int as leader, null::bytea as query, null::int as size, false as full_text
 from n
 union all
-(select 1, pg_catalog.count(*), null, a.datid, a.usesysid, a.kind, a.app, a.addr, null, a.state, a.act, null, null,
-       (pg_catalog.date_part('epoch', pg_catalog.min(a.backend_start)) * 1e6)::bigint,
-       (pg_catalog.date_part('epoch', pg_catalog.max(a.backend_start)) * 1e6)::bigint,
-       (pg_catalog.date_part('epoch', n.ts - pg_catalog.min(a.xact_start)) * 1e6)::bigint,
-       (pg_catalog.date_part('epoch', n.ts - pg_catalog.min(a.query_start) filter (where a.state = 'active')) * 1e6)::bigint,
-       (pg_catalog.date_part('epoch', n.ts - pg_catalog.min(a.state_change)) * 1e6)::bigint,
-       (pg_catalog.date_part('epoch', n.ts - pg_catalog.min(a.query_start) filter (where a.wtype = 'Lock')) * 1e6)::bigint,
+(select 1, g.n, null, g.datid, g.usesysid, g.kind, g.app,
+       case when g.local then 'local' else pg_catalog.host(g.addr) end, null, g.state, g.act, null, null,
+       (pg_catalog.date_part('epoch', g.oldest) * 1e6)::bigint,
+       (pg_catalog.date_part('epoch', g.newest) * 1e6)::bigint,
+       (pg_catalog.date_part('epoch', n.ts - g.xact) * 1e6)::bigint,
+       (pg_catalog.date_part('epoch', n.ts - g.query) * 1e6)::bigint,
+       (pg_catalog.date_part('epoch', n.ts - g.change) * 1e6)::bigint,
+       (pg_catalog.date_part('epoch', n.ts - g.wait) * 1e6)::bigint,
        null, null, null, null, null, null
-from a, n
-where not a.own
-group by a.datid, a.usesysid, a.kind, a.app, a.addr, a.state, a.act, n.ts)
+from n, (
+  select pg_catalog.count(*) as n, a.datid, a.usesysid, a.kind, a.app, a.addr, a.local, a.state, a.act,
+         pg_catalog.min(a.backend_start) as oldest, pg_catalog.max(a.backend_start) as newest, pg_catalog.min(a.xact_start) as xact,
+         pg_catalog.min(a.query_start) filter (where a.state = 'active') as query, pg_catalog.min(a.state_change) as change,
+         pg_catalog.min(a.query_start) filter (where a.wtype = 'Lock') as wait
+  from a
+  where not a.own
+  group by a.datid, a.usesysid, a.kind, a.app, a.addr, a.local, a.state, a.act
+) g)
 union all
-(select 2, null, a.pid, a.datid, a.usesysid, a.kind, a.app, a.addr, a.port, a.state, a.act, a.wtype, a.wevent,
+(select 2, null, a.pid, a.datid, a.usesysid, a.kind, a.app,
+       case when a.local then 'local' else pg_catalog.host(a.addr) end, a.port, a.state, a.act, a.wtype, a.wevent,
        (pg_catalog.date_part('epoch', a.backend_start) * 1e6)::bigint,
        (pg_catalog.date_part('epoch', a.xact_start) * 1e6)::bigint,
        (pg_catalog.date_part('epoch', a.query_start) * 1e6)::bigint,
        (pg_catalog.date_part('epoch', a.state_change) * 1e6)::bigint,
        null, null, a.xid::text, a.xmin::text, a.leader, a.query, a.size, a.pid = $5::int
 from a
-where a.pid = $5::int or (not a.own and $2::int > 0 and ($2::int = 2 or a.kind in ('client backend', 'masked')))
+where ($2::int > 0 or $5::int <> 0)
+  and (a.pid = $5::int or (not a.own and $2::int > 0 and ($2::int = 2 or a.kind in ('client backend', 'masked'))))
 order by a.pid = $5::int desc, a.backend_start nulls last, a.pid
 limit $3::int)
