@@ -114,10 +114,6 @@ func (l *link) shut() {
 // run sends sql/NAME and reads its whole answer. Arguments are numbers and
 // slices of numbers only. The caller has taken the link.
 func (l *link) run(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
-	sql, err := statement(name, l.hello.versionNum)
-	if err != nil {
-		return nil, err
-	}
 	values, err := literals(args)
 	if err != nil {
 		return nil, fmt.Errorf("statement %s: %w", name, err)
@@ -127,9 +123,9 @@ func (l *link) run(ctx context.Context, timeout time.Duration, name string, args
 	begin := time.Now()
 	var rows *Rows
 	if l.hello.pooled {
-		rows, err = l.runPooled(ctx, timeout, sql, values)
+		rows, err = l.runPooled(ctx, timeout, name, values)
 	} else {
-		rows, err = l.runPrepared(ctx, name, sql, values)
+		rows, err = l.runPrepared(ctx, name, values)
 	}
 	if err != nil {
 		if l.pg.IsClosed() {
@@ -143,8 +139,12 @@ func (l *link) run(ctx context.Context, timeout time.Duration, name string, args
 	return rows, nil
 }
 
-func (l *link) runPrepared(ctx context.Context, name, sql string, values []string) (*Rows, error) {
+func (l *link) runPrepared(ctx context.Context, name string, values []string) (*Rows, error) {
 	if !l.prepared[name] {
+		sql, err := statement(name, l.hello.versionNum)
+		if err != nil {
+			return nil, err
+		}
 		if _, err := l.pg.Prepare(ctx, "pgsonde_"+name, sql, nil); err != nil {
 			return nil, err
 		}
@@ -163,7 +163,11 @@ func (l *link) runPrepared(ctx context.Context, name, sql string, values []strin
 
 // runPooled sends one message that is a whole transaction: nothing of it stays
 // behind in a server connection that belongs to somebody else a moment later.
-func (l *link) runPooled(ctx context.Context, timeout time.Duration, sql string, values []string) (*Rows, error) {
+func (l *link) runPooled(ctx context.Context, timeout time.Duration, name string, values []string) (*Rows, error) {
+	sql, err := statement(name, l.hello.versionNum)
+	if err != nil {
+		return nil, err
+	}
 	ms := strconv.FormatInt(timeout.Milliseconds(), 10)
 	text := "begin read only; set local statement_timeout = " + ms + "; set local lock_timeout = " + ms +
 		"; set local search_path = ''; set local bytea_output = hex; " + inline(sql, values) + "; commit"
