@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -141,7 +142,9 @@ func (p *pasteBox) draw(t *theme.Theme, w, h int) []string {
 	}
 	cursor = len(lines)
 	head, tail := t.Clean(cleanTabs(before[len(before)-1])), t.Clean(cleanTabs(after[0]))
-	lines = append(lines, cursorLine(t, head, tail, w))
+	wrapped, in := cursorLines(t, head, tail, w-1)
+	lines = append(lines, wrapped...)
+	cursor += in
 	for _, l := range after[1:min(len(after), mostShown)] {
 		add(l)
 	}
@@ -165,26 +168,39 @@ func (p *pasteBox) footer() []string { return []string{"enter", "explain", "esc"
 
 func cleanTabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 
-// cursorLine draws the line with the cursor, scrolled so that it is seen.
-func cursorLine(t *theme.Theme, head, tail string, w int) string {
-	if n := clean.Width(head); n > w-2 {
-		r := []rune(head)
-		for clean.Width(string(r)) > w-2-len(t.Ellipsis) && len(r) > 0 {
-			r = r[max(1, len(r)/8):]
-			if len(r) < w {
-				break
-			}
-		}
-		for clean.Width(string(r)) > w-4 {
-			r = r[1:]
-		}
-		head = t.Ellipsis + string(r)
-	}
+// cursorLines draws the line with the cursor, wrapped to w cells, and says in which
+// of its lines the cursor is.
+func cursorLines(t *theme.Theme, head, tail string, w int) (lines []string, at int) {
 	under := " "
 	if r := []rune(tail); len(r) > 0 {
 		under, tail = string(r[0]), string(r[1:])
 	}
-	return t.Line(w, theme.Span{Text: head}, theme.Span{Role: theme.Tab, Text: under}, theme.Span{Text: tail})
+	before := hardWrap(head, w)
+	at = len(before) - 1
+	last := before[at]
+	if clean.Width(last)+clean.Width(under) > w {
+		before, last = append(before, ""), ""
+		at++
+	}
+	for _, l := range before[:at] {
+		lines = append(lines, t.Line(w, theme.Span{Text: l}))
+	}
+	room := w - clean.Width(last) - clean.Width(under)
+	first := ansi.Truncate(tail, max(0, room), "")
+	var rest []string
+	if first != tail {
+		rest = hardWrap(tail[len(first):], w)
+	}
+	lines = append(lines, t.Line(w, theme.Span{Text: last}, theme.Span{Role: theme.Tab, Text: under}, theme.Span{Text: first}))
+	for _, l := range rest {
+		lines = append(lines, t.Line(w, theme.Span{Text: l}))
+	}
+	return lines, at
+}
+
+// hardWrap breaks clean text after exactly w cells.
+func hardWrap(s string, w int) []string {
+	return strings.Split(ansi.Hardwrap(s, max(2, w), true), "\n")
 }
 
 // explainText puts a text on the desk and opens its first statement.
