@@ -133,15 +133,27 @@ func (m *model) take(msg answerMsg) tea.Cmd {
 	} else {
 		r.cost += (c - r.cost) / 8
 	}
+	before := ""
+	if n := len(m.ring.all); n > 0 {
+		before = noteOf(m.ring.all[n-1].snap)
+	}
 	m.ring.push(msg.snap, msg.use)
 	if m.at == 0 {
 		m.show(len(m.ring.all) - 1)
 	}
 	ended := m.watchEnd(msg.snap)
-	if n := len(msg.snap.Notes); n > 0 {
-		return tea.Batch(ended, m.say(msg.snap.Notes[n-1].Text))
+	if note := noteOf(msg.snap); note != "" && note != before { // what stays so is said once
+		return tea.Batch(ended, m.say(note))
 	}
 	return ended
+}
+
+// noteOf is what must be known of a reading, "" nothing.
+func noteOf(s *probes.Snapshot) string {
+	if n := len(s.Notes); n > 0 {
+		return s.Notes[n-1].Text
+	}
+	return ""
 }
 
 func (m *model) pause() tea.Cmd {
