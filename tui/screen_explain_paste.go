@@ -148,20 +148,19 @@ func (p *pasteBox) draw(t *theme.Theme, w, h int) []string {
 	for _, l := range after[1:min(len(after), mostShown)] {
 		add(l)
 	}
-	room := max(1, h-3)
+	role, say := theme.Dim, "paste, or type; alt+enter is a new line, ctrl+u clears; nothing is executed"
+	if p.note != "" {
+		role, say = theme.Warn, p.note
+	}
+	note := wrap(t, role, "", say, w)
+	room := max(1, h-1-len(note))
 	top := max(0, min(cursor-room/2, len(lines)-room))
 	lines = lines[top:min(len(lines), top+room)]
 	for len(lines) < min(room, 6) {
 		lines = append(lines, "")
 	}
 	lines[0] = theme.Pad(lines[0], w)
-	note := theme.Span{Role: theme.Dim, Text: "paste, or type; alt+enter is a new line, ctrl+u clears"}
-	if p.note != "" {
-		note = theme.Span{Role: theme.Warn, Text: p.note}
-	}
-	return append(lines, "", t.Line(w, note), t.Line(w,
-		theme.Span{Role: theme.Key, Text: "enter"}, theme.Span{Role: theme.Dim, Text: " explain   "},
-		theme.Span{Role: theme.Key, Text: "esc"}, theme.Span{Role: theme.Dim, Text: " close   nothing is executed"}))
+	return append(append(lines, ""), note...)
 }
 
 func (p *pasteBox) footer() []string { return []string{"enter", "explain", "esc", "back"} }
