@@ -73,9 +73,10 @@ func (l *link) connect() tea.Msg {
 	return openedMsg{}
 }
 
-// tick reads one snapshot and holds it against the budget.
-func (l *link) tick(gen int, w probes.Want, base time.Duration) tea.Cmd {
+// tick reads one snapshot and holds it against the budget. It closes done.
+func (l *link) tick(gen int, w probes.Want, base time.Duration, done chan<- struct{}) tea.Cmd {
 	return func() tea.Msg {
+		defer close(done)
 		src := l.take()
 		if src == nil {
 			return nil
@@ -105,11 +106,18 @@ func (l *link) query(pid int, start time.Time, toCopy bool) tea.Cmd {
 
 // after sends msg made by f when d has passed; nothing once ctx has ended.
 func (l *link) after(d time.Duration, f func(time.Time) tea.Msg) tea.Cmd {
+	return l.afterUnless(nil, d, f)
+}
+
+// afterUnless is after, and nothing once done is closed.
+func (l *link) afterUnless(done <-chan struct{}, d time.Duration, f func(time.Time) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		t := time.NewTimer(d)
 		defer t.Stop()
 		select {
 		case <-l.ctx.Done():
+			return nil
+		case <-done:
 			return nil
 		case at := <-t.C:
 			return f(at)

@@ -41,10 +41,11 @@ type model struct {
 type reading struct {
 	connected bool
 	paused    bool
-	busy      bool // a tick is under way
-	again     bool // … and another is wanted after it
-	asked     int  // generation of the tick whose answer counts
-	timer     int  // generation of the wait that counts
+	busy      bool            // a tick is under way
+	again     bool            // … and another is wanted after it
+	asked     int             // generation of the tick whose answer counts
+	timer     int             // generation of the wait that counts
+	done      <-chan struct{} // closed when the tick under way has ended
 	base      time.Duration
 	next      time.Duration // as the source slows it down
 	good      time.Time     // our clock, the last good answer

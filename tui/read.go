@@ -26,8 +26,9 @@ func (m *model) ask() tea.Cmd {
 	m.read.asked++
 	var w probes.Want
 	m.screen().want(&w)
-	gen := m.read.asked
-	return tea.Batch(m.link.tick(gen, w, m.read.base), m.watch(gen, 2*m.read.next))
+	gen, done := m.read.asked, make(chan struct{})
+	m.read.done = done
+	return tea.Batch(m.link.tick(gen, w, m.read.base, done), m.watch(gen, 2*m.read.next))
 }
 
 // askSoon reads now when the screen needs something that the data shown does
@@ -41,9 +42,10 @@ func (m *model) askSoon() tea.Cmd {
 	return m.ask()
 }
 
-// watch looks after d whether the answer of tick gen is there.
+// watch looks after d whether the answer of tick gen is there, unless that tick
+// has ended.
 func (m *model) watch(gen int, d time.Duration) tea.Cmd {
-	return m.link.after(max(d, time.Second), func(at time.Time) tea.Msg { return lateMsg{gen, at} })
+	return m.link.afterUnless(m.read.done, max(d, time.Second), func(at time.Time) tea.Msg { return lateMsg{gen, at} })
 }
 
 func (m *model) overdue(msg lateMsg) tea.Cmd {
