@@ -50,8 +50,12 @@ func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) 
 		})
 		s.locks.running = running
 	}
+	wait := lockWait
+	if ask.Detail && s.locks.last == nil { // a one-shot command has nothing else to show
+		wait = s.opts.Timeout
+	}
 	s.mu.Unlock()
-	t := time.NewTimer(lockWait)
+	t := time.NewTimer(wait)
 	defer t.Stop()
 	late := ""
 	select {
