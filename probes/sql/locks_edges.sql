@@ -9,13 +9,16 @@
 --   pid that activity does not show. Blockers is null for who was not asked for.
 --   Microseconds since the epoch.
 -- pg_blocking_pids copies only the one lock a pid waits for, not the table. Its
--- answers grow with the square of a queue: nothing here goes through them.
+-- answers grow with the square of a queue: nothing here goes through them. Rows
+-- that nobody needs are dropped before they are kept.
 with a as materialized (
   select s.pid, s.datid, s.usesysid, s.application_name as app, s.backend_type as kind, s.leader_pid as leader, s.state,
          s.client_addr as addr, s.client_port as port, s.wait_event_type as wtype, s.wait_event as wevent,
          s.backend_start, s.xact_start, s.query_start, s.state_change, s.backend_xid as xid, s.backend_xmin as xmin, s.query
   from pg_catalog.pg_stat_get_activity(null::int) s
-  where s.pid <> all ($6::int[])
+  where (s.wait_event_type = 'Lock' or s.wait_event in ('LockManager', 'SafeSnapshot') or s.backend_type = 'parallel worker'
+         or s.pid in (select pg_catalog.unnest($3::int[])) or s.pid in (select pg_catalog.unnest($4::int[])))
+    and s.pid <> all ($6::int[])
 ),
 g as materialized (
   select pg_catalog.clock_timestamp() as ts,
