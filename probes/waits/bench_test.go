@@ -4,7 +4,6 @@ package waits
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -75,36 +74,4 @@ func BenchmarkBuild(b *testing.B) {
 			}
 		})
 	}
-}
-
-// TestBuildIsFast holds each shape to its budget in processor time, which other
-// work on the machine stretches two- or threefold at most: 10 ms on an idle one,
-// with room for slow and busy ones. A step that is quadratic takes seconds.
-func TestBuildIsFast(t *testing.T) {
-	if testing.Short() || raceDetector {
-		t.Skip("measures time")
-	}
-	for _, shape := range []string{"hot row", "queued DDL", "chain", "100 trees", "circles"} {
-		l := crowd(shape)
-		best := time.Hour
-		for range 7 {
-			begin := cpu(t)
-			Build(nil, l, nil)
-			best = min(best, cpu(t)-begin)
-		}
-		t.Logf("%s: %v", shape, best)
-		if best > 100*time.Millisecond {
-			t.Errorf("%s of %d sessions: got %v, want at most 100 ms on any machine", shape, benchSessions, best)
-		}
-	}
-}
-
-// cpu is the processor time of this process.
-func cpu(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,5 +1,0 @@
-//go:build race
-
-package waits
-
-const raceDetector = true
