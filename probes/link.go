@@ -111,15 +111,21 @@ func (l *link) shut() {
 	}
 }
 
-// run sends sql/NAME and reads its whole answer. Arguments are numbers and
-// slices of numbers only. The caller has taken the link.
+// run sends sql/NAME and reads its whole answer, within a deadline that costs
+// the connection when it passes. Arguments are numbers and slices of numbers
+// only. The caller has taken the link.
 func (l *link) run(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return l.send(ctx, timeout, name, args...)
+}
+
+// send is run with the deadline of ctx; timeout is what a pooler's server is told.
+func (l *link) send(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
 	values, err := literals(args)
 	if err != nil {
 		return nil, fmt.Errorf("statement %s: %w", name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	begin := time.Now()
 	var rows *Rows
 	if l.hello.pooled {

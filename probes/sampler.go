@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -153,6 +154,9 @@ func (s *Sampler) Work(ctx context.Context, timeout time.Duration, name string, 
 	if !s.work.alive() {
 		return s.on(ctx, s.watch, timeout, name, args)
 	}
+	if s.work != s.watch {
+		return s.onWork(ctx, timeout, name, args)
+	}
 	return s.on(ctx, s.work, timeout, name, args)
 }
 
@@ -186,6 +190,48 @@ func (s *Sampler) on(ctx context.Context, l *link, timeout time.Duration, name s
 		s.gaveUp(l.hello)
 	}
 	return rows, err
+}
+
+// workPatience is how long the work connection is kept for an answer that nobody
+// waits for any more. A lock storm holds up every statement that needs the lock
+// manager, and every new connection, for half a minute: to give the connection
+// up would leave the next statement to the watch connection, and blind that too.
+const workPatience = 2 * time.Minute
+
+// onWork is on for the work connection: after the timeout the statement goes on
+// by itself, and the connection is there again when it has ended.
+func (s *Sampler) onWork(ctx context.Context, timeout time.Duration, name string, args []any) (*Rows, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	stop := context.AfterFunc(s.life, cancel)
+	defer stop()
+	l := s.work
+	if err := l.take(ctx); err != nil {
+		return nil, err
+	}
+	var rows *Rows
+	err, ran := ErrNoConnection, false
+	done := s.job(func(life context.Context) {
+		ran = true
+		defer s.release(l)
+		if !l.up() {
+			return
+		}
+		life, cancel := context.WithTimeout(life, max(timeout, workPatience))
+		defer cancel()
+		if rows, err = l.send(life, timeout, name, args...); err != nil && !l.up() {
+			s.gaveUp(l.hello)
+		}
+	})
+	select {
+	case <-done:
+		if !ran { // Close was faster
+			s.release(l)
+		}
+		return rows, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for an answer: %w", ctx.Err())
+	}
 }
 
 // note keeps a fact for the next snapshot.

@@ -133,11 +133,12 @@ func (t *route) config() *pgconn.Config {
 }
 
 // ownTimeouts limits what the server does for us when our own clock failed to.
+// Who waits for somebody's DDL on a catalog had better come back later.
 func ownTimeouts(statement time.Duration) []keyword {
 	ms := strconv.FormatInt((statement + time.Second).Milliseconds(), 10)
 	return []keyword{
 		{"statement_timeout", ms},
-		{"lock_timeout", ms},
+		{"lock_timeout", "500"},
 		{"idle_in_transaction_session_timeout", "10000"},
 	}
 }
