@@ -42,7 +42,6 @@ type subject struct {
 
 	res    *explain.Result
 	err    error // why there is no result
-	shared bool  // the result is of an earlier judgement of the same text
 }
 
 // errand is one thing to ask the EXPLAIN session.
