@@ -40,8 +40,8 @@ type subject struct {
 	from *probes.Session    // whose text is read when its turn comes
 	plan []byte             // a plan that somebody else took
 
-	res    *explain.Result
-	err    error // why there is no result
+	res *explain.Result
+	err error // why there is no result
 }
 
 // errand is one thing to ask the EXPLAIN session.
