@@ -144,6 +144,9 @@ func (c *Cursor) spelled(t Term) Form {
 	key := c.Keys[0].Key
 	bound, ok := t.Implied(key, c.Side)
 	e := t.Expr
+	if _, far := t.Implied(key, -c.Side); ok && far && !tied(e, key, c.Side) {
+		return "" // values or ranges of the key: no direction
+	}
 	switch {
 	case e.Kind == sqltext.Case && !t.Not:
 		if caseCursor(e, key, c.Side) != nil {
@@ -169,6 +172,35 @@ func (c *Cursor) spelled(t Term) Form {
 		return FormNot
 	}
 	return ""
+}
+
+// tied: one branch of an OR compares the key with a value by an inequality,
+// another by an equality with the same value.
+func tied(e *sqltext.Expr, key Key, side Side) bool {
+	var ties, starts []BoundValue
+	for _, a := range e.Args {
+		b, ok := Implied(a, key, side)
+		if !ok {
+			continue
+		}
+		fixes := false
+		for _, t := range Conjuncts(a) {
+			fixes = fixes || t.Fixes(key)
+		}
+		if fixes {
+			ties = append(ties, b.Values...)
+		} else {
+			starts = append(starts, b.Values...)
+		}
+	}
+	for _, v := range ties {
+		for _, w := range starts {
+			if sqltext.Equal(v.Expr, w.Expr) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tieBreak: the part of a cursor in conjunctive form that is about ties: it
@@ -209,7 +241,8 @@ func nullBranches(e *sqltext.Expr, key Key, side Side) []*sqltext.Expr {
 	bounded := false
 	for _, a := range e.Args {
 		if b, ok := Implied(a, key, side); ok && len(b.Guards) == 0 {
-			bounded = true
+			_, far := Implied(a, key, -side)
+			bounded = bounded || !far
 		} else if requiresNull(a, key) {
 			nulls = append(nulls, a)
 		} else {
@@ -246,7 +279,8 @@ func caseCursor(e *sqltext.Expr, key Key, side Side) *sqltext.Expr {
 		if other.Kind != sqltext.Bool || other.Name != "true" {
 			continue
 		}
-		if b, ok := Implied(then, key, side); ok && len(b.Guards) == 0 {
+		b, ok := Implied(then, key, side)
+		if _, far := Implied(then, key, -side); ok && !far && len(b.Guards) == 0 {
 			return then
 		}
 	}

@@ -76,11 +76,25 @@ func (c Candidate) Render(n *sqltext.Normal) Rendered {
 
 // Fixes proposes rewrites of a statement whose cursor is c, the preferred one
 // first: those that assume nothing before those that do. It returns nil for a
-// cursor that needs none or that cannot be rewritten safely.
+// cursor that needs none, that cannot be rewritten safely, or that gives wrong
+// pages: its fault comes first.
 func Fixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
-	if c == nil {
+	if c == nil || faulty(q, c, f) {
 		return nil
 	}
+	return rewrites(q, c, f)
+}
+
+// faulty: the page loses or repeats rows whatever the data. A rewrite would keep
+// the fault.
+func faulty(q *sqltext.Query, c *Cursor, f Facts) bool {
+	s := &smeller{q: q, facts: f}
+	s.order(c)
+	return slices.ContainsFunc(s.out, func(x Smell) bool { return x.Severity == Error })
+}
+
+// rewrites proposes those that keep the rows, right or wrong.
+func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}
 	if w.facts.unstable(c.Keys[0].Key.Expr) != "" {
 		return nil

@@ -177,7 +177,7 @@ func TestBoundsAreSound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := RecogniseCursor(q); c != nil {
-			for _, x := range Fixes(q, c, facts) {
+			for _, x := range rewrites(q, c, facts) {
 				fixes[x.Kind]++
 				given := "true"
 				if x.Kind == GuardedBound || x.Kind == TwoStatements {
@@ -235,7 +235,7 @@ func TestKeysetsAreRewritten(t *testing.T) {
 		if j.r.IntN(2) == 0 { // the keys are known to be NOT NULL
 			facts, given = notNullFacts(), "a is not null and b is not null and c is not null"
 		}
-		for _, x := range Fixes(q, c, facts) {
+		for _, x := range rewrites(q, c, facts) {
 			kinds[x.Kind]++
 			if x.Row != "" {
 				rows++

@@ -28,6 +28,9 @@ func (w *rewriter) twoStatements() {
 		return
 	}
 	if cur := RecogniseCursor(nested); cur != nil {
+		if faulty(nested, cur, w.facts) {
+			return
+		}
 		for _, better := range Fixes(nested, cur, w.facts) {
 			if better.Kind == TwoStatements || better.Kind == GuardedBound || better.Kind == UnionAll {
 				continue
