@@ -34,15 +34,6 @@ func ColumnKey(qualifier, name string) Key {
 	return Key{Expr: e}
 }
 
-// ExprKey is the key written as src, for instance by pg_get_indexdef.
-func ExprKey(src string) (Key, error) {
-	e, err := sqltext.ParseExpr(src)
-	if err != nil {
-		return Key{}, err
-	}
-	return Key{Expr: e}, nil
-}
-
 // BoundValue is one value of a bound: an expression without columns of the
 // key's relation. Item counts the column of a row sub-select, from 0; it is 0
 // for everything else.

@@ -192,7 +192,10 @@ func (p *treePrinter) line(n *waits.Node) string {
 		parts = append(parts, n.Role)
 	}
 	if e := n.Edge; e != nil {
-		wait := strings.TrimSuffix(e.Mode.String(), "Lock")
+		wait := waits.RowStrength(e.Tag, e.Mode)
+		if wait == "" {
+			wait = strings.TrimSuffix(e.Mode.String(), "Lock")
+		}
 		if e.Object != "" {
 			wait += " on " + e.Object
 		}

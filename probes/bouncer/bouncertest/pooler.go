@@ -259,14 +259,6 @@ func (p *Pooler) DSN(user, database string) string {
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable", p.dir, p.listenPort(), user, database)
 }
 
-// TCPDSN connects a client over 127.0.0.1; "" without Options.TCP.
-func (p *Pooler) TCPDSN(user, database string) string {
-	if p.port == 0 {
-		return ""
-	}
-	return fmt.Sprintf("host=127.0.0.1 port=%d user=%s dbname=%s sslmode=disable", p.port, user, database)
-}
-
 // Console is the console for the user that may only look.
 func (p *Pooler) Console() string { return p.DSN(StatsUser, "pgbouncer") }
 
