@@ -15,7 +15,9 @@ import (
 
 // BenchmarkLocksTPS is what a sampler that ticks every second takes from an
 // application's transactions, on a server where a hundred sessions wait for a
-// table: rounds of pgbench -N with and without it, in turn, and the medians.
+// table: rounds of pgbench -N without it, with it and without it, in turn, and
+// the medians. What the two without differ by is noise; the server's processor
+// time for the sampler is exact.
 //
 //	PGSONDE_LOCKBENCH=900/500/222 PGSONDE_TPS_ROUNDS=9 go test ./probes -run '^$' -bench LocksTPS -benchtime 1x -timeout 30m
 func BenchmarkLocksTPS(b *testing.B) {
@@ -40,21 +42,36 @@ func BenchmarkLocksTPS(b *testing.B) {
 	s := open(b, Options{DSN: c.dsn})
 	locks(b, s) // from now on the lock table is read as rarely as its price allows
 	for b.Loop() {
-		var with, without []float64
+		var with, before, after []float64
+		cpu, busy := 0.0, time.Duration(0)
 		for range rounds {
-			without = append(without, tps(b, load))
+			before = append(before, tps(b, load))
+			own, begin := ownCPU(b, s), time.Now()
 			stop := everySecond(b, s)
 			with = append(with, tps(b, load))
 			stop()
+			cpu, busy = cpu+ownCPU(b, s)-own, busy+time.Since(begin)
+			after = append(after, tps(b, load))
 		}
-		slices.Sort(with)
-		slices.Sort(without)
-		b.Logf("TPS without: %.0f, with: %.0f", without, with)
-		m, w := without[rounds/2], with[rounds/2]
+		b.Logf("TPS without: %.0f and %.0f, with: %.0f", before, after, with)
+		m, w := median(append(slices.Clone(before), after...)), median(with)
 		b.ReportMetric(m, "tps-without")
 		b.ReportMetric(w, "tps-with")
 		b.ReportMetric((m-w)/m*100, "%-lost")
+		b.ReportMetric(max(1-median(before)/median(after), 1-median(after)/median(before))*100, "%-noise")
+		b.ReportMetric(cpu/float64(busy.Milliseconds())*100, "%-of-a-core")
 	}
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[len(x)/2]
+}
+
+// ownCPU is the processor time of the backends that serve s, in milliseconds.
+func ownCPU(b *testing.B, s *Sampler) float64 {
+	b.Helper()
+	return backendCPU(b, s.watch.hello.pid) + backendCPU(b, s.work.hello.pid)
 }
 
 func pgbench(b *testing.B) string {
