@@ -191,7 +191,16 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 		args := cursorArgs(t, conn, f, at, seen)
 		count := at >= 2 // blocks behind the middle only: counting means to run it again
 		a, blocksA := execute(t, conn, f, old.SQL, args, count)
-		b, blocksB := execute(t, conn, f, fixed.SQL, args, count)
+		g := f
+		if len(fix.Bind) > 0 {
+			var moved []string
+			g.types = nil
+			for _, n := range fix.Bind {
+				moved, g.types = append(moved, args[n-1]), append(g.types, f.types[n-1])
+			}
+			args = moved
+		}
+		b, blocksB := execute(t, conn, g, fixed.SQL, args, count)
 		if a != b {
 			t.Errorf("%s at cursor %d: rows differ\nfix: %s\nbefore: %s\nafter:  %s", f.name, at, fix.SQL, clip(a, 300), clip(b, 300))
 			return false

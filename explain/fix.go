@@ -1,7 +1,10 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
@@ -41,37 +44,72 @@ type Candidate struct {
 // Rendered is a candidate in the spelling of the statement's source.
 type Rendered struct {
 	SQL              string
-	Start, End       int   // the changed range of the source
-	NewStart, NewEnd int   // where the new text stands in SQL
-	Bind             []int // for ? and %s: which of the old values to bind, in order, from 1
-	Unused           []int // placeholders $n that the rewrite no longer has; the numbers stay
-	First            string
-	FirstBind        []int
+	Start, End       int // the changed range of the source
+	NewStart, NewEnd int // where the new text stands in SQL
+	// Bind: which of the old values to bind, in order, from 1. For ? and %s, and
+	// for $n where the rewrite has no use for some value: the others move up,
+	// since a statement with a gap in its numbers cannot be prepared.
+	Bind      []int
+	Unused    []int  // old placeholders $n that the rewrite no longer has
+	First     string // says in a comment which values it takes, if numbers moved up
+	FirstBind []int
 }
 
 // Render writes the candidate with the source's placeholders; outside the
-// changed ranges the source stays byte for byte.
+// changed range the source stays byte for byte.
 func (c Candidate) Render(n *sqltext.Normal) Rendered {
 	edits := n.Original(c.Edits)
 	r := Rendered{SQL: sqltext.Splice(n.Source, edits)}
 	r.Start, r.End, r.NewStart, r.NewEnd = sqltext.Span(edits)
-	if n.Dialect.Positional() {
+	switch {
+	case n.Dialect.Positional():
 		r.Bind = sqltext.Bindings(c.SQL)
-	} else if n.Dialect == sqltext.Dollar {
+	case n.Dialect == sqltext.Dollar:
 		left := sqltext.Bindings(c.SQL)
 		for _, p := range n.Params {
 			if !slices.Contains(left, p.N) {
 				r.Unused = append(r.Unused, p.N)
 			}
 		}
+		if r.SQL, r.Bind = moveUp(r.SQL); r.Bind != nil {
+			e := difference1(n.Source, r.SQL)
+			r.Start, r.End, r.NewStart, r.NewEnd = e.Start, e.End, e.Start, e.Start+len(e.Text)
+		}
 	}
-	if c.First != "" {
-		r.First = sqltext.Splice(n.Source, n.Original(c.FirstEdits))
-		if n.Dialect.Positional() {
-			r.FirstBind = sqltext.Bindings(c.First)
+	if c.First == "" {
+		return r
+	}
+	r.First = sqltext.Splice(n.Source, n.Original(c.FirstEdits))
+	switch {
+	case n.Dialect.Positional():
+		r.FirstBind = sqltext.Bindings(c.First)
+	case n.Dialect == sqltext.Dollar:
+		if r.First, r.FirstBind = moveUp(r.First); r.FirstBind != nil {
+			r.First = "/* values: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(r.FirstBind), " ", ", "), "[]") + " of the old ones */ " + r.First
 		}
 	}
 	return r
+}
+
+// moveUp closes the gaps in the numbers of $n. It returns the old number of each
+// new one, nil if there was no gap.
+func moveUp(sql string) (string, []int) {
+	old := sqltext.Bindings(sql)
+	slices.Sort(old)
+	old = slices.Compact(old)
+	if len(old) == 0 || old[len(old)-1] == len(old) {
+		return sql, nil
+	}
+	var edits []sqltext.Edit
+	for _, t := range sqltext.Lex(sql) {
+		if t.Kind != sqltext.Param {
+			continue
+		}
+		if n, err := strconv.Atoi(sql[t.Start+1 : t.End]); err == nil {
+			edits = append(edits, sqltext.Edit{Start: t.Start, End: t.End, Text: "$" + strconv.Itoa(slices.Index(old, n)+1)})
+		}
+	}
+	return sqltext.Splice(sql, edits), old
 }
 
 // Fixes proposes rewrites of a statement whose cursor is c, the preferred one

@@ -76,7 +76,7 @@ func TestFixes(t *testing.T) {
 			"optional",
 			"select * from doc where p = $4 and ($1::timestamptz is null or created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit $3",
 			[]string{
-				"two-statements: select * from doc where p = $4 and (created_at, id) > ($1, $2) order by created_at, id limit $3 | $1::timestamptz is null | select * from doc where p = $4 order by created_at, id limit $3",
+				"two-statements: select * from doc where p = $4 and (created_at, id) > ($1, $2) order by created_at, id limit $3 | $1::timestamptz is null | /* values: 3, 4 of the old ones */ select * from doc where p = $2 order by created_at, id limit $1",
 				"guarded-bound: select * from doc where p = $4 and created_at >= coalesce($1, '-infinity'::timestamptz) and ($1::timestamptz is null or created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit $3",
 			},
 		},
@@ -111,7 +111,7 @@ func TestFixes(t *testing.T) {
 			"unknown function stays where it is", "select * from doc where a > f($1) or (a = f($1) and b > 1) order by a, b limit 5", nil,
 		},
 		{"casts to two types", "select * from doc where a > $1::date or (a = $2::timestamptz and b > $3) order by a, b limit 5", []string{
-			"row-comparison*: select * from doc where (a, b) > ($1::date, $3) order by a, b limit 5",
+			"row-comparison*: select * from doc where (a, b) > ($1::date, $2) order by a, b limit 5",
 		}},
 		{
 			"a filter in one branch", "select * from doc where p = $1 and a > $2 or a = $2 and b > $3 order by a, b limit 5",
