@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -103,7 +104,7 @@ func (p *treePrinter) print(snap *probes.Snapshot, findings []probes.Finding) {
 		}
 		return
 	}
-	fmt.Fprintf(p.w, "%s in %s\n", plural(f.Waiters, "waiter"), plural(len(f.Trees), "tree"))
+	fmt.Fprintf(p.w, "%s, %s%s\n", plural(f.Waiters, "waiter"), plural(len(f.Trees), "tree"), circles(len(f.Cycles)))
 	if f.Unasked > 0 {
 		fmt.Fprintf(p.w, "~ %d more waiters were not asked whom they wait for\n", f.Unasked)
 	}
@@ -135,7 +136,7 @@ func (p *treePrinter) print(snap *probes.Snapshot, findings []probes.Finding) {
 
 func (p *treePrinter) tree(t *waits.Tree) {
 	var slots []string
-	for _, role := range slices.SortedFunc(maps.Keys(t.ByRole), func(a, b string) int { return t.ByRole[b] - t.ByRole[a] }) {
+	for _, role := range slices.SortedFunc(maps.Keys(t.ByRole), func(a, b string) int { return cmp.Or(t.ByRole[b]-t.ByRole[a], cmp.Compare(a, b)) }) {
 		s := fmt.Sprintf("%s %d", role, t.ByRole[role])
 		if n := p.caps[role]; n > 0 {
 			s += fmt.Sprintf("/%d", n)
@@ -217,6 +218,13 @@ func (p *treePrinter) line(n *waits.Node) string {
 		parts = append(parts, "(also behind "+keys(also)+")")
 	}
 	return clean.Line(strings.Join(parts, "  "))
+}
+
+func circles(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + plural(n, "circle")
 }
 
 func keys(ks []waits.Key) string {

@@ -47,8 +47,9 @@ type treeDoc struct {
 }
 
 type endDoc struct {
-	PID   int `json:"pid"`
-	Frees int `json:"frees"`
+	PID    int `json:"pid"`
+	Frees  int `json:"frees"`  // directly or in turn
+	Direct int `json:"direct"` // of these, at once
 }
 
 type actionDoc struct {
@@ -126,7 +127,7 @@ func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc
 		SlotsPinned: t.Slots, PinnedByRole: t.ByRole, Ends: []endDoc{},
 	}
 	for _, e := range t.Ends {
-		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees)})
+		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees), e.Direct})
 	}
 	if t.Best.Verb != "" {
 		d.Best = &actionDoc{string(t.Best.Verb), t.Best.Key.PID, t.Best.Frees, t.Best.Text}

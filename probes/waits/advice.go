@@ -143,7 +143,7 @@ func (f *Forest) best(t *Tree) Action {
 	n, a := t.Root, f.Advise(t.Root)
 	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
 		return Action{Cancel, ddl.Key, len(ddl.Frees), fmt.Sprintf("cancel %d, the queued %s: frees %s and loses no committed work",
-			ddl.Key.PID, what(f.Node(ddl.Key)), count(len(ddl.Frees)))}
+			ddl.Key.PID, what(f.Node(ddl.Key)), ddl.freed())}
 	}
 	act := Action{Key: n.Key, Frees: len(t.Ends[0].Frees)}
 	switch {
@@ -151,7 +151,7 @@ func (f *Forest) best(t *Tree) Action {
 		act.Verb, act.Text = Rollback, a.Instead
 	case n.Edge != nil:
 		act.Verb, act.Text = Cancel, fmt.Sprintf("a deadlock: the server aborts one of them at deadlock_timeout; or cancel %d: frees %s",
-			n.Key.PID, count(act.Frees))
+			n.Key.PID, t.Ends[0].freed())
 	case a.Cancel == Impossible || a.Cancel == Harmful || masked(n.Session):
 		act.Verb, act.Text = Other, a.Why+": "+a.Instead
 	case a.Cancel == Restarts:
@@ -159,9 +159,9 @@ func (f *Forest) best(t *Tree) Action {
 	case act.Frees == 0:
 		act.Verb, act.Text = Other, "ending "+n.Key.String()+" alone frees nobody: all behind it wait for another, too"
 	case a.Cancel == Nothing:
-		act.Verb, act.Text = Terminate, fmt.Sprintf("terminate %d: frees %s (%s)", n.Key.PID, count(act.Frees), a.Why)
+		act.Verb, act.Text = Terminate, fmt.Sprintf("terminate %d: frees %s (%s)", n.Key.PID, t.Ends[0].freed(), a.Why)
 	default:
-		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %d: frees %s", n.Key.PID, count(act.Frees))
+		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %d: frees %s", n.Key.PID, t.Ends[0].freed())
 	}
 	return act
 }

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -15,6 +16,16 @@ type End struct {
 	// a circle is not among them.
 	Frees  []Key
 	Direct int // of Frees, these come first
+}
+
+// freed says how many could run: at once, and in turn, which they do only when
+// those before them end their transactions too.
+func (e End) freed() string {
+	later := len(e.Frees) - e.Direct
+	if later == 0 {
+		return count(len(e.Frees))
+	}
+	return fmt.Sprintf("%d at once, %d in turn", e.Direct, later)
 }
 
 // maxEnds bounds the sessions of one tree for which the question is asked unasked.
