@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -121,7 +122,24 @@ func (j *judgement) try(ctx context.Context, catalog Catalog, c Candidate) (*opt
 		}
 		return nil, why
 	}
-	return o, ""
+	return o, j.worse(o)
+}
+
+// worse says why a plan of a better verdict is still no fix: it lost the start
+// altogether, as a condition does that became a join filter, or it costs more
+// without starting at the cursor. The planner's cost does not count against one
+// that does start there, for it takes the rows before the cursor for few.
+func (j *judgement) worse(o *option) string {
+	s := o.page.scan
+	switch before := j.plan.Root.TotalCost; {
+	case o.page.verdict == StartsAtCursor:
+		return ""
+	case s != nil && !s.Tiny() && (s.Class == FromStart || s.Class == NoIndex):
+		return "its plan starts at the first row: " + s.Why
+	case o.plan.Root.TotalCost > costMargin*before:
+		return fmt.Sprintf("its plan costs more: %.0f instead of %.0f", o.plan.Root.TotalCost, before)
+	}
+	return ""
 }
 
 // better prefers the better verdict, then what assumes less, then what prunes

@@ -14,6 +14,9 @@ import (
 // IndexKind is the kind of a Fix that is an index.
 const IndexKind = "index"
 
+// withoutIndex is the case of a plan that does not know the proposed index.
+const withoutIndex = "without-index"
+
 // proposal is an index that would give a page its order.
 type proposal struct {
 	table   *Table
@@ -41,8 +44,18 @@ func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option)
 	a, before := j.ask, j.page
 	if best != nil {
 		a, before = best.ask, best.page
+	} else if o := j.besideIndex(ctx); o != nil {
+		a = o.ask
+		f.SQL, f.Equivalent, f.After = o.rendered.SQL, o.proof.level, caseOf("generic", o.plan, o.scans)
+		f.Bind, f.Changed = o.rendered.Bind, [2]int{o.rendered.NewStart, o.rendered.NewEnd}
+		f.Proof = append(append([]string{}, o.proof.lines...), f.Proof...)
+		f.Why = "the index alone is not enough, for the condition as it stands would scan it from its first row; " + whyOf(o.Candidate) + "; " + f.Why
+		if !j.server.HypoPG {
+			f.Why += "; the plan with the index is not verified, for that takes the extension hypopg"
+		}
 	}
 	if !j.server.HypoPG {
+		f.After.Case = withoutIndex
 		f.Proof = append(f.Proof, "not verified: without the extension hypopg the planner cannot be asked")
 	} else {
 		plan, err := j.withHypothetical(ctx, a, p.sql(false))
@@ -65,6 +78,33 @@ func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option)
 		return nil
 	}
 	j.out.Fix = f
+	return nil
+}
+
+// besideIndex is the first rewrite that an index would need: one that assumes
+// nothing and that the server takes, though without the index its plan is no
+// better. Nil where the cursor is fine as it stands.
+func (j *judgement) besideIndex(ctx context.Context) *option {
+	if j.query == nil || j.cursor == nil || j.cursor.Form == FormRow || j.cursor.Form == FormBoundedRow {
+		return nil
+	}
+	for _, c := range Fixes(j.query, j.cursor, j.facts) {
+		if len(c.Assumes) > 0 || c.First != "" {
+			continue
+		}
+		o := &option{Candidate: c, rendered: c.Render(j.norm), ask: j.ask}
+		x, err := explainable(c.SQL)
+		if err != nil {
+			continue
+		}
+		o.ask.sql = x.SQL
+		if o.plan, o.ask, err = j.typed(ctx, o.ask); err != nil || empty(o.plan) {
+			continue
+		}
+		o.scans = Scans(o.plan.Tree, j.catalog, j.known)
+		o.proof = j.prove(ctx, c)
+		return o
+	}
 	return nil
 }
 

@@ -41,7 +41,7 @@ type CursorRef struct {
 
 // Case is one plan of the statement, seen at the node that decides.
 type Case struct {
-	Case         string   `json:"case"` // generic, old, middle, new, given
+	Case         string   `json:"case"` // generic, old, middle, new, given; without-index after a fix whose index nobody could verify
 	Node         string   `json:"node"`
 	Index        *string  `json:"index"`
 	IndexCond    *string  `json:"index_cond"`

@@ -33,6 +33,12 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) str
 		o.proof.lines = append(o.proof.lines, "not executed: "+why)
 		return ""
 	}
+	if j.givenCursor() {
+		if why := j.measureGiven(ctx, catalog, o); why != "" {
+			return why
+		}
+		return j.compare(ctx, catalog, o)
+	}
 	near := j.near()
 	var steps []Step
 	for _, s := range []struct {
@@ -55,11 +61,49 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) str
 	return j.compare(ctx, catalog, o)
 }
 
+// measureGiven runs statement and fix once each with the values that were given,
+// whose place among the rows is not known, so they are no steps of a slope. It
+// returns why the fix must not be offered after all.
+func (j *judgement) measureGiven(ctx context.Context, catalog Catalog, o *option) string {
+	before, err := j.step(ctx, catalog, o, j.near(), false)
+	if err != nil {
+		o.proof.lines = append(o.proof.lines, "not measured: "+err.Error())
+		return ""
+	}
+	after, err := j.step(ctx, catalog, o, j.near(), true)
+	if err != nil {
+		o.proof.lines = append(o.proof.lines, "not measured: "+err.Error())
+		return ""
+	}
+	if after.Blocks > 1.1*before.Blocks+1 {
+		return fmt.Sprintf("measured with the values given: %.0f blocks, where the statement reads %.0f", after.Blocks, before.Blocks)
+	}
+	o.proof.lines = append(o.proof.lines, fmt.Sprintf("with the values given: %.0f blocks before, %.0f after", before.Blocks, after.Blocks))
+	return ""
+}
+
+// givenCursor reports that the caller gave a value of the cursor.
+func (j *judgement) givenCursor() bool {
+	for i, v := range j.known.Params {
+		if v != "" && j.isCursorParam(i+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeTable reports that the page goes over all rows of one table: nothing but
+// the cursor filters them, so that the rows behind a share of them are known.
+func (j *judgement) wholeTable() bool {
+	c := j.cursor
+	return c != nil && len(c.terms) == 1 && len(c.Block.From) == 1 && j.rowsOf() > 0
+}
+
 // middle predicts the blocks that the statement reads with the cursor in the
 // middle, from two steps near the start; 0 when they show no slope.
 func (j *judgement) middle(s []Step, behind int) float64 {
 	grow := (s[1].Blocks - s[0].Blocks) / float64(behind)
-	if grow <= 0 {
+	if grow <= 0 || !j.wholeTable() {
 		return 0
 	}
 	return s[0].Blocks + grow*(max(j.rowsOf(), 0)/2-float64(behind))
@@ -97,16 +141,24 @@ func (j *judgement) rowsOf() float64 {
 	return unknownTable
 }
 
-// slope says what the steps show.
+// slope says what the steps show; of the middle only where it is known how many
+// rows lie before it.
 func (j *judgement) slope(s []Step, behind int) string {
 	a, b, early, late := s[0], s[1], s[2], s[3]
-	if a.RowsRemoved != nil && b.RowsRemoved != nil && *a.RowsRemoved > 50 && *b.RowsRemoved > 1.5**a.RowsRemoved {
-		return fmt.Sprintf("before: %.0f rows thrown away with the cursor behind %d rows, %.0f behind %d, so about %.0f in the middle; "+
-			"after: %.0f blocks behind %d rows, %.0f in the middle", *a.RowsRemoved, behind, *b.RowsRemoved, 2*behind,
-			*a.RowsRemoved/float64(behind)*j.rowsOf()/2, early.Blocks, behind, late.Blocks)
+	far := "half-way through the values of the first key"
+	if j.wholeTable() {
+		far = "in the middle"
 	}
-	return fmt.Sprintf("before: %.0f and %.0f blocks with the cursor behind %d and %d rows; after: %.0f behind %d, %.0f in the middle",
-		a.Blocks, b.Blocks, behind, 2*behind, early.Blocks, behind, late.Blocks)
+	after := fmt.Sprintf("after: %.0f blocks behind %d rows, %.0f %s", early.Blocks, behind, late.Blocks, far)
+	if a.RowsRemoved == nil || b.RowsRemoved == nil || *a.RowsRemoved <= 50 || *b.RowsRemoved <= 1.5**a.RowsRemoved {
+		return fmt.Sprintf("before: %.0f and %.0f blocks with the cursor behind %d and %d rows; %s", a.Blocks, b.Blocks, behind, 2*behind, after)
+	}
+	text := fmt.Sprintf("before: %.0f rows thrown away with the cursor behind %d rows, %.0f behind %d", *a.RowsRemoved, behind, *b.RowsRemoved, 2*behind)
+	if j.wholeTable() {
+		grow := (*b.RowsRemoved - *a.RowsRemoved) / float64(behind)
+		text += fmt.Sprintf(", so about %.0f in the middle", *a.RowsRemoved+grow*(j.rowsOf()/2-float64(behind)))
+	}
+	return text + "; " + after
 }
 
 // step measures one execution of the generic plan.

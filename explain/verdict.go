@@ -103,6 +103,7 @@ const (
 	fewSorted      = 1000  // rows that may be sorted for a page without a finding
 	lossyShare     = 0.02  // of the rows behind the cursor that the rest of the filter keeps: fewer is "reads all"
 	farRows        = 10000 // rows read for one page, from which it "reads all"
+	costMargin     = 1.05  // times the cost before that a fix may cost which does not start at the cursor
 	unknownTable   = -1.0
 	defaultPageRow = 50
 )

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
+	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // Scan is the judgement of one scan of a plan.
@@ -152,7 +153,7 @@ func (w *walker) otherScan(n *plan.Node, at place) *Scan {
 		s.Class, s.Why = FromStart, "the page asks for no order"
 	case n.Type == "Bitmap Heap Scan" || n.Type == "Tid Scan" || n.Type == "Tid Range Scan":
 		s.Class, s.Why = PartSort, "the rows that the index condition leaves are read unordered and sorted"
-		if n.PlanRows <= fewSorted {
+		if s.scanned() <= fewSorted {
 			s.Class, s.Why = Seek, "few rows are left to sort"
 		}
 	default:
@@ -167,11 +168,39 @@ func (s *Scan) sortedScan() {
 	switch {
 	case n.IndexCond == "":
 		s.Class, s.Why = FullSort, "the whole index is read and sorted: no index gives the order"
-	case n.PlanRows > fewSorted:
+	case s.scanned() > fewSorted:
 		s.Class, s.Why = PartSort, "the rows that the index condition leaves are read and sorted"
 	default:
 		s.Class, s.Why = Seek, "few rows are left to sort"
 	}
+}
+
+// scanned estimates the rows that a scan reads before its filter: of a bitmap
+// scan what the bitmap has, of an index scan the table's rows times what its
+// index condition leaves, an equality by the column's distinct values, anything
+// else the third that PostgreSQL takes for an unknown bound.
+func (s *Scan) scanned() float64 {
+	n := s.Node
+	if n.Type == "Bitmap Heap Scan" && len(n.Children) > 0 {
+		return max(n.PlanRows, n.Children[0].PlanRows)
+	}
+	if n.Filter == "" || s.Table == nil || s.Table.Rows <= 0 {
+		return n.PlanRows
+	}
+	rows := s.Table.Rows
+	for _, t := range Conjuncts(parseCond(n.IndexCond)) {
+		share := 1.0 / 3
+		if t.Expr.Kind == sqltext.Compare && t.Expr.Cmp == "=" {
+			share = 0.005 // PostgreSQL's share of an equality with unknown statistics
+			if c := column(t.Expr.Args[0]); c != nil {
+				if per := s.Table.PerValue(c.Name); per > 0 {
+					share = min(per/s.Table.Rows, 1)
+				}
+			}
+		}
+		rows *= share
+	}
+	return max(n.PlanRows, rows)
 }
 
 // quote writes an identifier as EXPLAIN does where a plain one will not do.
