@@ -22,19 +22,7 @@ func (f *frame) forest() *waits.Forest {
 
 // buildForest names roles as the rows of budget.Usage do.
 func buildForest(file *budget.File, s *probes.Snapshot) *waits.Forest {
-	return waits.Build(s, s.Locks, func(x probes.Session) string {
-		return file.Match(budget.Who{Kind: x.Kind, App: x.App, User: x.User, Database: x.Database, Addr: x.Addr}).Role
-	})
-}
-
-func capsOf(u *budget.Usage) map[string]int {
-	caps := map[string]int{}
-	for _, r := range u.Rows {
-		if r.Cap != nil {
-			caps[r.Role] = *r.Cap
-		}
-	}
-	return caps
+	return waits.Build(s, s.Locks, file.RoleOf)
 }
 
 // pinned counts, per role, the connection slots that lock waits hold: waiters

@@ -213,7 +213,7 @@ func (f *frame) findings() []probes.Finding {
 	}
 	f.poolers()
 	f.merged = append([]probes.Finding{}, f.use.Findings...)
-	more := slices.Concat(f.poolFound, waits.Findings(f.forest(), capsOf(f.use)))
+	more := slices.Concat(f.poolFound, waits.Findings(f.forest(), f.use.Caps()))
 	for _, p := range more {
 		i := slices.IndexFunc(f.use.Findings, func(b probes.Finding) bool { return b.Rule == p.Rule && b.Subject == p.Subject })
 		switch {

@@ -78,7 +78,7 @@ func (s *locksScreen) load(f *frame) {
 	s.f = f
 	used := s.inUse() || !f.live
 	s.sticking()
-	b := &lockRows{g: s.g, f: f, forest: f.forest(), caps: capsOf(f.use), rows: map[string]lockRow{}}
+	b := &lockRows{g: s.g, f: f, forest: f.forest(), caps: f.use.Caps(), rows: map[string]lockRow{}}
 	if r, ok := s.tree.Selected(); ok {
 		b.selected = r.Key
 		b.kept = s.rows[r.Key]

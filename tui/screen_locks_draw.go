@@ -112,7 +112,7 @@ const mostNotes = 2
 // findings are those that the forest does not say itself.
 func (s *locksScreen) findings(f *waits.Forest) [][]theme.Span {
 	var out [][]theme.Span
-	for _, x := range waits.Findings(f, capsOf(s.f.use)) {
+	for _, x := range waits.Findings(f, s.f.use.Caps()) {
 		if x.Rule != waits.RulePinned && x.Rule != waits.RuleDeadlock {
 			continue
 		}
@@ -245,7 +245,7 @@ func (s *locksScreen) pane(t *theme.Theme, w, h int) []string {
 
 func (s *locksScreen) treePane(t *theme.Theme, x *waits.Tree, w int) []string {
 	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "behind " + nodeName(x.Root)}}, dim(plural(x.Slots, "slot")))}
-	caps := capsOf(s.f.use)
+	caps := s.f.use.Caps()
 	for _, r := range rolesByCount(x) {
 		n, role, limit := x.ByRole[r], theme.Normal, ""
 		if c := caps[r]; c > 0 {

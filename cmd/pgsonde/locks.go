@@ -34,9 +34,9 @@ func (c *locksCmd) Run(a *app) error {
 	defer s.Close()
 	want := probes.Want{Locks: true}
 	return a.each(s, want, c.Watch, func(snap *probes.Snapshot) error {
-		f := waits.Build(snap, snap.Locks, roleOf(file))
+		f := waits.Build(snap, snap.Locks, file.RoleOf)
 		f.Keep(c.MinWait)
-		caps := capsOf(budget.Use(file, snap))
+		caps := budget.Use(file, snap).Caps()
 		findings := waits.Findings(f, caps)
 		if a.cli.Format == "json" {
 			err = a.printJSON(locksDocument(snap, f, findings))
@@ -54,23 +54,6 @@ func (c *locksCmd) Run(a *app) error {
 		}
 		return a.verdict(findings)
 	})
-}
-
-// roleOf names the role whose slot a session takes.
-func roleOf(f *budget.File) func(probes.Session) string {
-	return func(s probes.Session) string {
-		return f.Match(budget.Who{Kind: s.Kind, App: s.App, User: s.User, Database: s.Database, Addr: s.Addr}).Role
-	}
-}
-
-func capsOf(u *budget.Usage) map[string]int {
-	caps := map[string]int{}
-	for _, r := range u.Rows {
-		if r.Cap != nil {
-			caps[r.Role] = *r.Cap
-		}
-	}
-	return caps
 }
 
 type branch struct{ hard, soft, lastHard, lastSoft, pipe, root, row string }

@@ -128,6 +128,11 @@ func (f *File) Match(w Who) Match {
 	return Match{Role: roleUnmatched, Origin: Unmatched}
 }
 
+// RoleOf names the row whose slot a session takes.
+func (f *File) RoleOf(s probes.Session) string {
+	return f.Match(Who{Kind: s.Kind, App: s.App, User: s.User, Database: s.Database, Addr: s.Addr}).Role
+}
+
 // matchRole tries the rules of one role. A role without a rule in a file
 // without a capture pattern is the application of its name.
 func (f *File) matchRole(role *Role, w Who) (Match, bool) {

@@ -24,6 +24,17 @@ type Usage struct {
 	Plan *Sum
 }
 
+// Caps are the roles' caps; a role without one is not in it.
+func (u *Usage) Caps() map[string]int {
+	caps := map[string]int{}
+	for _, r := range u.Rows {
+		if r.Cap != nil {
+			caps[r.Role] = *r.Cap
+		}
+	}
+	return caps
+}
+
 // Origin says why a row is there.
 type Origin string
 
