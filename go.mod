@@ -2,7 +2,7 @@ module github.com/pgsonde/pgsonde
 
 go 1.26.7
 
-toolchain go1.26.9
+toolchain go1.26.11
 
 require (
 	charm.land/bubbles/v2 v2.2.1 // indirect
