@@ -2,8 +2,11 @@ package explain
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
@@ -26,20 +29,36 @@ func (j *judgement) knownValues() *Known {
 
 // given is the value that the caller gave for a parameter, "" for none.
 func (j *judgement) given(p sqltext.Placeholder) string {
-	if v, ok := j.in.Params[strconv.Itoa(p.N)]; ok {
-		return v
-	}
-	if v, ok := j.in.Params[p.Name]; ok && p.Name != "" {
-		return v
+	names := []string{strconv.Itoa(p.N)}
+	if p.Name != "" {
+		names = append(names, p.Name)
 	}
 	for _, u := range j.uses {
 		if u.param == p.N {
-			if v, ok := j.in.Params[u.column]; ok {
-				return v
-			}
+			names = append(names, u.column)
+		}
+	}
+	for _, name := range names {
+		if v, ok := j.in.Params[name]; ok {
+			j.out.Used = append(j.out.Used, name)
+			return v
 		}
 	}
 	return ""
+}
+
+// valueRefused says that the server took none of the values the caller gave.
+func (j *judgement) valueRefused(err error) {
+	var pg *pgconn.PgError
+	if len(j.out.Used) == 0 || !errors.As(err, &pg) {
+		return
+	}
+	j.out.Findings = append(j.out.Findings, Finding{
+		Rule: "parameter-value-refused", Severity: Warn, Subject: j.out.Source,
+		Message:  "the server refuses a value that was given: " + pg.Message,
+		Action:   "give --param a value of the type that the statement wants",
+		Evidence: map[string]any{"sqlstate": pg.Code},
+	})
 }
 
 // customPlans adds the plans for an old, a middle and a new cursor, with values
@@ -66,8 +85,9 @@ func (j *judgement) customPlans(ctx context.Context, catalog Catalog) error {
 		a := j.ask
 		a.args, a.mode = args, customPlan
 		p, err := j.explain(ctx, a)
-		if err != nil {
-			return nil // values that do not fit are no reason to withhold the generic verdict
+		if err != nil { // no reason to withhold the generic verdict
+			j.valueRefused(err)
+			return nil
 		}
 		scans := Scans(p.Tree, catalog, j.known)
 		kase := caseOf(c.name, p, scans)

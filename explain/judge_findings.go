@@ -187,6 +187,7 @@ func PlanRules() []Rule {
 		{"rows-thrown-away", Warn, "an executed plan read more than ten times the rows it kept, before the cursor"},
 		{"statement-not-judged", Warn, "the server did not plan the statement"},
 		{"statement-not-executed", Info, "analyze was asked for, but the statement, or one of its cases, was not executed"},
+		{"parameter-value-refused", Warn, "the server does not take a value that was given for a parameter"},
 		{"statement-refused", Warn, "the statement is not one that may be explained"},
 	}
 }

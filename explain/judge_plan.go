@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
@@ -43,6 +44,17 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 	}
 	j.out.Findings = append(j.out.Findings, removedFinding(j.out.Scans)...)
 	return j.out, nil
+}
+
+// LoadPlan loads what the catalog knows of the relations in a plan that someone
+// else took; names without a schema are looked up along the login's search_path.
+// The error is that of plan.Parse or of Load.
+func (r *Runner) LoadPlan(ctx context.Context, planJSON []byte) (Catalog, error) {
+	tree, err := plan.Parse(planJSON)
+	if err != nil {
+		return nil, err
+	}
+	return r.Load(ctx, "", relations(tree))
 }
 
 // removedFinding says what an executed plan threw away, where it was much.

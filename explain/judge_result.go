@@ -21,6 +21,8 @@ type Result struct {
 
 	// Scans are those of the plan that was judged: Plans[0].
 	Scans []*Scan `json:"-"`
+	// Used are the names of Input.Params that were some parameter's.
+	Used []string `json:"-"`
 	// Tried holds the fixes that were not offered, and why.
 	Tried []Rejected `json:"tried,omitempty"`
 }

@@ -175,15 +175,15 @@ func TestStatements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(list, func(s Statement) bool { return s.Role == "app" && strings.Contains(s.SQL, "events") })
+		i := slices.IndexFunc(list.Statements, func(s Statement) bool { return s.Role == "app" && strings.Contains(s.SQL, "events") })
 		if i < 0 {
-			t.Fatalf("the page is not among %d statements", len(list))
+			t.Fatalf("the page is not among %d statements", len(list.Statements))
 		}
-		st := list[i]
+		st := list.Statements[i]
 		if st.Calls != 3 || st.TotalMS <= 0 || !strings.Contains(st.SearchPath, "shop") {
 			t.Errorf("got %+v", st)
 		}
-		if !slices.IsSortedFunc(list, func(a, b Statement) int { return int(b.TotalMS*1e6 - a.TotalMS*1e6) }) {
+		if !slices.IsSortedFunc(list.Statements, func(a, b Statement) int { return int(b.TotalMS*1e6 - a.TotalMS*1e6) }) {
 			t.Error("not ranked by total time")
 		}
 		reader := open(t, s.DSN("reader", "postgres"), RunnerOptions{})

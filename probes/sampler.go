@@ -173,6 +173,9 @@ var ErrNoConnection = errors.New("no connection to the server")
 // ErrGone says that a backend is not there any more.
 var ErrGone = errors.New("no such backend any more")
 
+// ErrMasked says that the login may not read what another role's session runs.
+var ErrMasked = errors.New("hidden from this login, which lacks pg_read_all_stats")
+
 func (s *Sampler) on(ctx context.Context, l *link, timeout time.Duration, name string, args []any) (*Rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

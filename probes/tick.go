@@ -241,5 +241,9 @@ func (s *Sampler) FullQuery(ctx context.Context, pid int, start time.Time) (stri
 	if !rows.Next() {
 		return "", fmt.Errorf("reading the query of %d: %w", pid, ErrGone)
 	}
-	return s.enc.decode(rows.OID(0), rows.Bytea(1)), nil
+	query := s.enc.decode(rows.OID(0), rows.Bytea(1))
+	if query == "<insufficient privilege>" { // pg_stat_get_activity's word
+		return "", fmt.Errorf("reading the query of %d: %w", pid, ErrMasked)
+	}
+	return query, nil
 }

@@ -31,7 +31,7 @@ func openLent(ctx context.Context, src Source) (Explainer, error) {
 	return &lentExplainer{loan, r}, nil
 }
 
-func (x *lentExplainer) Statements(ctx context.Context, limit int) ([]explain.Statement, error) {
+func (x *lentExplainer) Statements(ctx context.Context, limit int) (explain.Listing, error) {
 	return explain.Statements(ctx, x.r, limit)
 }
 

@@ -132,11 +132,11 @@ func recordedJudgements(t testing.TB) *judgements {
 	return x
 }
 
-func (x *judgements) Statements(context.Context, int) ([]explain.Statement, error) {
-	var out []explain.Statement
+func (x *judgements) Statements(context.Context, int) (explain.Listing, error) {
+	var out explain.Listing
 	for _, r := range x.all {
 		if !r.Analyzed {
-			out = append(out, r.Statement)
+			out.Statements = append(out.Statements, r.Statement)
 		}
 	}
 	return out, x.err
@@ -208,7 +208,7 @@ func TestRecordJudgements(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all []judgedRecord
-	for _, s := range list {
+	for _, s := range list.Statements {
 		if s.Role != "werft" {
 			continue
 		}

@@ -25,7 +25,7 @@ const (
 // Explainer judges statements over a session of its own. Its methods are called
 // one at a time.
 type Explainer interface {
-	Statements(ctx context.Context, limit int) ([]explain.Statement, error)
+	Statements(ctx context.Context, limit int) (explain.Listing, error)
 	Judge(ctx context.Context, in explain.Input, o explain.Options) *explain.Result
 	Close()
 }
@@ -65,12 +65,14 @@ type desk struct {
 	uses     int  // of the session
 	listed   bool // the list was asked for
 	listErr  error
+	hidden   int    // statements whose texts the login may not read
+	grant    string // what shows them
 }
 
 type (
 	// statementsMsg is what pg_stat_statements has.
 	statementsMsg struct {
-		list []explain.Statement
+		list explain.Listing
 		err  error
 	}
 	// judgedMsg is one judgement.
@@ -167,6 +169,7 @@ func (d *desk) take(msg statementsMsg) {
 	if msg.err != nil {
 		return
 	}
+	d.hidden, d.grant = msg.list.Hidden, msg.list.Grant()
 	old := map[string]*subject{}
 	var keep []*subject
 	for _, s := range d.subjects {
@@ -176,7 +179,7 @@ func (d *desk) take(msg statementsMsg) {
 			old[s.key] = s
 		}
 	}
-	for _, st := range msg.list {
+	for _, st := range msg.list.Statements {
 		if st.Role == d.login && strings.Contains(st.SQL, "pg_catalog.") {
 			continue // our own questions
 		}

@@ -228,6 +228,10 @@ func (s *explainScreen) state() []theme.Span {
 	if say, cure := d.trouble(); say != "" {
 		return []theme.Span{{Text: " "}, {Role: theme.Warn, Text: "~ " + say}, {Role: theme.Dim, Text: "  " + cure}}
 	}
+	if all == 0 && d.hidden > 0 {
+		say := fmt.Sprintf("~ this login may not read the texts of %s", plural(d.hidden, "statement"))
+		return []theme.Span{{Text: " "}, {Role: theme.Warn, Text: say}, {Role: theme.Dim, Text: "  " + d.grant}}
+	}
 	if all == 0 {
 		say := "no statement has been executed in this database since the statistics were reset"
 		if d.now != nil || len(d.queue) > 0 {
@@ -263,6 +267,9 @@ func (s *explainScreen) state() []theme.Span {
 	}
 	if refused > 0 {
 		rest += fmt.Sprintf(", %d not judged", refused)
+	}
+	if d.hidden > 0 {
+		rest += fmt.Sprintf(", %d hidden: %s", d.hidden, d.grant)
 	}
 	return append(out, theme.Span{Role: theme.Dim, Text: rest})
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/pgsonde/pgsonde/explain"
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
 type explainCmd struct {
@@ -51,7 +53,11 @@ func (c *explainCmd) Run(a *app) error {
 		}
 	} else {
 		for _, it := range src.items {
-			doc.Queries = append(doc.Queries, it.ready())
+			j := it.done
+			if it.plan != nil {
+				j = a.judgeTaken(nil, *it.plan)
+			}
+			doc.Queries = append(doc.Queries, j)
 		}
 	}
 	if len(doc.Queries) == 0 {
@@ -60,7 +66,30 @@ func (c *explainCmd) Run(a *app) error {
 	if err := a.printExplain(&doc); err != nil {
 		return err
 	}
+	if name := c.unused(doc.Queries); name != "" {
+		return fmt.Errorf("--param %s: no statement has a parameter of that number or name, or compares one with a column of that name", clean.Line(name))
+	}
 	return a.explainVerdict(doc.Queries)
+}
+
+// unused is a value that was given for no parameter of any statement that could
+// be judged, "" for none.
+func (c *explainCmd) unused(js []*judged) string {
+	used := map[string]bool{}
+	for _, j := range js {
+		if j.Verdict == explain.Unknown {
+			return ""
+		}
+		for _, name := range j.Used {
+			used[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Param)) {
+		if !used[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // check refuses flags that do not go together.
@@ -89,8 +118,11 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 	}
 	opts := explain.Options{Analyze: c.Analyze}
 	for _, it := range src.items {
-		j := it.ready()
-		if j == nil {
+		j := it.done
+		switch {
+		case it.plan != nil:
+			j = a.judgeTaken(r, *it.plan)
+		case it.input != nil:
 			it.input.Params = c.Param
 			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file}
 			if doc.schema != nil {
@@ -109,10 +141,10 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 	if err != nil {
 		return err
 	}
-	found := make([]*judged, len(list))
-	for i, s := range list {
+	found := make([]*judged, len(list.Statements))
+	for i, s := range list.Statements {
 		in := explain.Input{Source: fmt.Sprintf("queryid %d", s.QueryID), SQL: s.SQL, Params: c.Param, SearchPath: s.SearchPath}
-		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, opts), Statement: &list[i]}
+		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, opts), Statement: &list.Statements[i]}
 		if a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
@@ -121,6 +153,11 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 		return cmp.Or(worst(b.Result)-worst(a.Result), cmp.Compare(b.Statement.TotalMS, a.Statement.TotalMS))
 	})
 	doc.Queries = append(doc.Queries, found...)
+	if list.Hidden > 0 {
+		doc.Queries = append(doc.Queries, notJudged("pg_stat_statements", "statements-hidden",
+			fmt.Sprintf("%s of other roles not judged: %s may not read their texts", plural(list.Hidden, "statement"), server.User),
+			list.Grant()))
+	}
 	return nil
 }
 

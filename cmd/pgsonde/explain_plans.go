@@ -14,9 +14,13 @@ import (
 type takenPlan struct {
 	source string
 	json   []byte
+	file   string // as in judged
 }
 
-// addPlan judges a file with the output of EXPLAIN (FORMAT JSON).
+// takePlan is what to do about a plan that cannot be read.
+const takePlan = "take it with EXPLAIN (FORMAT JSON), or with auto_explain.log_format = json"
+
+// addPlan adds a file with the output of EXPLAIN (FORMAT JSON).
 func (s *sources) addPlan(a *app, path string) {
 	b, err := a.readAll(path)
 	if err != nil {
@@ -24,23 +28,32 @@ func (s *sources) addPlan(a *app, path string) {
 		return
 	}
 	if path == "-" {
-		s.judgePlan("", takenPlan{"stdin", b})
+		s.addTaken(takenPlan{"stdin", b, ""})
 		return
 	}
-	s.judgePlan(path, takenPlan{path, b})
+	s.addTaken(takenPlan{path, b, path})
 }
 
-func (s *sources) judgePlan(file string, p takenPlan) {
-	r, err := explain.JudgePlan(p.source, p.json, nil)
+func (s *sources) addTaken(p takenPlan) { s.items = append(s.items, item{plan: &p}) }
+
+// judgeTaken judges a plan, with the catalog of its server where there is one.
+func (a *app) judgeTaken(r *explain.Runner, p takenPlan) *judged {
+	var catalog explain.Catalog
+	var err error
+	if r != nil {
+		catalog, err = r.LoadPlan(a.ctx, p.json)
+	}
+	var res *explain.Result
+	if err == nil {
+		res, err = explain.JudgePlan(p.source, p.json, catalog)
+	}
 	if err != nil {
-		text := strings.TrimPrefix(err.Error(), "reading "+p.source+": ")
-		s.fail(p.source, "plan-not-read", errors.New(text))
-		return
+		return notJudged(p.source, "plan-not-read", strings.TrimPrefix(err.Error(), "reading "+p.source+": "), takePlan)
 	}
-	s.items = append(s.items, item{done: &judged{Result: r, file: file}})
+	return &judged{Result: res, file: p.file}
 }
 
-// addLog judges the plans of a server log.
+// addLog adds the plans of a server log.
 func (s *sources) addLog(a *app, path string) {
 	b, err := a.readAll(path)
 	if err != nil {
@@ -49,7 +62,8 @@ func (s *sources) addLog(a *app, path string) {
 	}
 	plans, texts := logPlans(path, string(b))
 	for _, p := range plans {
-		s.judgePlan(path, p)
+		p.file = path
+		s.addTaken(p)
 	}
 	switch {
 	case texts > 0:
@@ -110,7 +124,7 @@ func messagePlans(path, text string, line int, lines bool) (plans []takenPlan, t
 		text = text[i+len("plan:\n"):]
 		var raw json.RawMessage
 		if err := json.NewDecoder(strings.NewReader(text)).Decode(&raw); err == nil {
-			plans = append(plans, takenPlan{fmt.Sprintf("%s:%d", path, at), raw})
+			plans = append(plans, takenPlan{source: fmt.Sprintf("%s:%d", path, at), json: raw})
 		} else if strings.Contains(head, "duration: ") {
 			texts++
 		}

@@ -86,6 +86,7 @@ func commandRules() []ruleDoc {
 	return []ruleDoc{
 		{"file-not-read", "warn", "a file of statements or plans could not be read"},
 		{"plan-not-read", "warn", "a file or log entry is no plan in JSON"},
+		{"statements-hidden", "warn", "pg_stat_statements has statements whose texts the login may not read"},
 		{"table-size-not-given", "warn", "judged on a schema whose table is empty and whose size was not given"},
 	}
 }

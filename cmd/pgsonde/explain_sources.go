@@ -25,15 +25,15 @@ type item struct {
 	input *explain.Input
 	name  string // of the statement's block
 	file  string // as in judged
+	plan  *takenPlan
 	done  *judged
 }
 
-// ready is the judgement of what needs no server, nil for a statement.
-func (i item) ready() *judged { return i.done }
-
+// needsServer reports a statement among them, or a server that was named for the
+// catalog behind plans.
 func (s sources) needsServer() bool {
 	for _, it := range s.items {
-		if it.input != nil {
+		if it.input != nil || it.plan != nil && s.dsn != "" {
 			return true
 		}
 	}
@@ -126,7 +126,7 @@ func (s *sources) addFile(a *app, path string) {
 func (s *sources) fail(path, rule string, err error) {
 	action := "check the path and what is in it"
 	if rule == "plan-not-read" {
-		action = "take it with EXPLAIN (FORMAT JSON), or with auto_explain.log_format = json"
+		action = takePlan
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) { // the source says the path already

@@ -72,7 +72,7 @@ func (p *explainText) all(js []*judged) {
 		fmt.Fprintln(p.w)
 	}
 	if len(failed) > 0 {
-		p.failed(failed)
+		p.failed(failed, len(failed) == len(js))
 	}
 	if len(js) > 1 {
 		p.summary(js)
@@ -135,13 +135,16 @@ func (p *explainText) finding(j *judged, f explain.Finding) {
 	}
 }
 
-// failed sums up the statements that could not be judged, by reason.
-func (p *explainText) failed(js []*judged) {
-	count := map[string]int{}
+// failed sums up the statements that could not be judged, by reason; when they
+// are all there are, it says what helps against the first.
+func (p *explainText) failed(js []*judged, all bool) {
+	count, cure := map[string]int{}, map[string]string{}
 	for _, j := range js {
 		reason := "unknown"
 		if len(j.Findings) > 0 {
-			reason = j.Findings[len(j.Findings)-1].Message
+			f := j.Findings[len(j.Findings)-1]
+			reason = f.Message
+			cure[reason] = f.Action
 		}
 		count[reason]++
 	}
@@ -150,6 +153,7 @@ func (p *explainText) failed(js []*judged) {
 		reasons = append(reasons, r)
 	}
 	slices.SortFunc(reasons, func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
+	first := cure[reasons[0]]
 	for i, r := range reasons {
 		reasons[i] = fmt.Sprintf("%d: %s", count[r], r)
 	}
@@ -158,6 +162,9 @@ func (p *explainText) failed(js []*judged) {
 		reasons = append(reasons[:most], plural(more, "more reason"))
 	}
 	p.wrap("- ", "  ", fmt.Sprintf("%s not judged (%s); --format json has each", plural(len(js), "statement"), strings.Join(reasons, "; ")))
+	if all && first != "" {
+		p.wrap("    ", "    ", first)
+	}
 }
 
 // summary counts the judgements by the worst that was found.

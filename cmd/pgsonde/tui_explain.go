@@ -48,7 +48,7 @@ func (x *explainer) connect(ctx context.Context) (err error) {
 }
 
 // Statements lists those of pg_stat_statements.
-func (x *explainer) Statements(ctx context.Context, limit int) (list []explain.Statement, err error) {
+func (x *explainer) Statements(ctx context.Context, limit int) (list explain.Listing, err error) {
 	err = x.alive(ctx, func() error {
 		list, err = explain.Statements(ctx, x.r, limit)
 		return err
