@@ -68,10 +68,15 @@ func TestRestart(t *testing.T) {
 			if sig != 0 {
 				// a backend at work makes the end of a crash take a moment
 				busy := pgtest.Connect(t, dsn)
-				go busy.Exec(context.Background(), "select pg_sleep(30)")
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					_, _ = busy.Exec(context.Background(), "select pg_sleep(30)")
+				}()
 				if err := s.Shutdown(sig); err != nil {
 					t.Fatal(err)
 				}
+				<-ended
 				if s.PID() != 0 {
 					t.Errorf("after %v: got PID %d, want 0", sig, s.PID())
 				}

@@ -48,7 +48,8 @@ type session struct {
 	dsn     string
 	pg      *pgconn.PgConn
 	pid     int
-	pending chan error // of the statement under way
+	pending chan error    // of the statement under way
+	ready   chan struct{} // closed when a connection made in the background is, or is not to be
 	last    error
 }
 
@@ -179,6 +180,9 @@ func (p *player) rollbackPrepared(ctx context.Context) {
 }
 
 func (s *session) shut() {
+	if s.ready != nil {
+		<-s.ready // the test's end ends the attempt
+	}
 	if s.pg == nil {
 		return
 	}
@@ -284,7 +288,11 @@ func (p *player) connect(s step) {
 	x := p.session(s.S)
 	if s.Async || s.Wait {
 		x.pending = make(chan error, 1)
-		go func() { x.pending <- x.connect(p.t.Context()) }()
+		x.ready = make(chan struct{})
+		go func() {
+			defer close(x.ready)
+			x.pending <- x.connect(p.t.Context())
+		}()
 		return
 	}
 	p.expectError(s, x.connect(p.t.Context()))
