@@ -37,8 +37,12 @@ func (s *smeller) order(c *Cursor) {
 }
 
 // backwards reports a cursor of two or more keys that goes against the sort: the
-// scan starts at the far end and reads up to it.
+// scan starts at the far end and reads up to it. A batch that is deleted up to a
+// limit is meant so: the rows behind the far end are gone.
 func (s *smeller) backwards(b *sqltext.Block, keys []SortKey) {
+	if s.q.Writes {
+		return
+	}
 	turned := make([]SortKey, len(keys))
 	for i, k := range keys {
 		k.Desc = !k.Desc

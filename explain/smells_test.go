@@ -25,6 +25,7 @@ var smellCases = []struct {
 	{"two values", "select * from doc where id = $1 or id = $2 order by id limit 2", ""},
 	{"two values of the first key", "select * from doc where created_at = $1 or created_at = $2 order by created_at, id limit 10", ""},
 	{"a value, or one with a filter", "select * from doc where id = $1 or (id = $2 and p = 3) order by id", ""},
+	{"against the sort, deleted", "delete from doc where id in (select id from doc where created_at < $1 or (created_at = $1 and id <= $2) order by created_at, id limit 500)", ""},
 	{"two windows", "select * from doc where (created_at >= $1 and created_at < $2) or (created_at >= $3 and created_at < $4) order by created_at, id limit 100", ""},
 	{"first page by literals", "select * from doc where created_at > '-infinity' or (created_at = '-infinity' and id > 0) order by created_at, id limit 10", ""},
 	{"not unique", "select * from doc where created_at > $1 order by created_at limit 5", "missing-tiebreaker warn, unique-key-needed warn"},
