@@ -26,6 +26,11 @@ type Locks struct {
 	Rows       []LockRow
 	DetailAt   time.Time     // the server's clock when Rows were read; zero: never
 	DetailTook time.Duration // wall time of reading Rows
+	// Touched are relation locks, which as a rule nobody waits for, that tell what a
+	// wait for a transaction is about: those of who waits for one without the lock
+	// of a row, and of those they wait for; and of the tables whose rows are waited
+	// for, who may share-lock rows there. Best effort, read seldom.
+	Touched []LockRow
 	// Partial: Rows were read to explain Waits. Of a waiter that came between the
 	// two they may lack the holders.
 	Partial bool
@@ -34,6 +39,7 @@ type Locks struct {
 	SafeSnapshots []SafeSnapshotWait
 	Prepared      []PreparedXact
 	Procs         []Session // every backend that waits or blocks, and its parallel workers
+	Unled         []int     // masked waiters that may be parallel workers; of which session is not known
 	Progress      []Progress
 	Names         []ObjectName
 }
@@ -128,7 +134,8 @@ type ObjectName struct {
 	Class    uint32
 	OID      uint32
 	Name     string // schema.name for relations; quoted as SQL would
-	Parent   uint32 // the table of an index or TOAST table; 0 none
+	Parent   uint32 // the table of an index; 0 none
+	Unique   bool   // a unique index
 }
 
 // Target is a backend as a person saw it when they decided to end it.
@@ -138,5 +145,5 @@ type Target struct {
 	XactStart    time.Time // zero: it was in no transaction
 	QueryStart   time.Time // cancel only
 	Victim       int       // it must still block this direct waiter; 0: not asked
-	Force        bool      // also an anti-wraparound vacuum or a walsender
+	Force        bool      // also what is no client's: a walsender, a launcher, an anti-wraparound vacuum
 }

@@ -77,6 +77,14 @@ func (r *lockReader) edges(ctx context.Context, l *Locks, limit int, pids, descr
 			}
 		}
 	}
+	for i := range l.SafeSnapshots {
+		for _, b := range l.SafeSnapshots[i].Blockers {
+			if b != 0 && !involved[b] {
+				involved[b] = true
+				blockers = append(blockers, b)
+			}
+		}
+	}
 	if err := r.describe(ctx, l, blockers); err != nil {
 		return err
 	}

@@ -38,14 +38,23 @@ type Result struct {
 	At      time.Time
 }
 
+// String is the result in words, with its reason and the grant that is missing.
+func (r Result) String() string {
+	s := string(r.Outcome)
+	if r.Why != "" {
+		s += ": " + r.Why
+	}
+	if r.Grant != "" {
+		s += "; it needs " + r.Grant
+	}
+	return s
+}
+
 // Cancel asks a backend to abort its statement, if it is still in the same
 // statement of the same transaction and, with t.Victim, still blocks that one.
 // Check and signal are one statement on the watch connection. The error is about
 // the connection; everything else is a Result.
 func (s *Sampler) Cancel(ctx context.Context, t Target) (Result, error) {
-	if t.QueryStart.IsZero() {
-		return Result{Outcome: Changed, Why: "the statement to cancel is not known: its start is hidden or there is none"}, nil
-	}
 	return s.endBackend(ctx, "locks_cancel", t)
 }
 
@@ -77,10 +86,10 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 	if err != nil {
 		return Result{}, fmt.Errorf("ending %d: %w", t.PID, err)
 	}
-	return endResult(rows, t), nil
+	return endResult(rows, t, statement == "locks_cancel"), nil
 }
 
-func endResult(rows *Rows, t Target) Result {
+func endResult(rows *Rows, t Target, cancel bool) Result {
 	if !rows.Next() {
 		return Result{Outcome: Gone, Why: "no backend " + strconv.Itoa(t.PID) + " any more"}
 	}
@@ -91,10 +100,12 @@ func endResult(rows *Rows, t Target) Result {
 		r.Outcome, r.Grant, r.Why = NotPermitted, readAllStats, "its state is hidden from this login: what cannot be checked is not ended"
 	case auxiliary(kind):
 		r.Outcome, r.Why = NotABackend, "the "+kind+" process cannot be signalled from SQL"
+	case !allowed:
+		r.Outcome, r.Why = Refused, notForEnding(kind)
+	case !same && t.QueryStart.IsZero() && cancel:
+		r.Outcome, r.Why = Changed, "the statement to cancel is not known: there is none"
 	case !same:
 		r.Outcome, r.Why = Changed, "it is another session, transaction or statement by now"
-	case !allowed:
-		r.Outcome, r.Why = Refused, "a walsender or an anti-wraparound vacuum is not for ending"
 	case rows.Null(5):
 		r.Outcome, r.Why = Changed, "it does not block "+strconv.Itoa(t.Victim)+" any more"
 	case rows.Bool(5):
@@ -105,11 +116,24 @@ func endResult(rows *Rows, t Target) Result {
 	return r
 }
 
+// notForEnding says why a backend is ended by force only.
+func notForEnding(kind string) string {
+	switch {
+	case kind == "autovacuum worker":
+		return "an anti-wraparound vacuum is not for ending: it starts again at once"
+	case kind == "walsender":
+		return "a walsender is not for ending: a standby or a subscriber is behind it"
+	case strings.HasPrefix(kind, "logical replication"):
+		return "a " + kind + " is not for ending: it starts again and waits again"
+	}
+	return "the " + kind + " is a part of the server, not a client's session"
+}
+
 // auxiliary processes are not PostgreSQL backends: the server warns and does
 // nothing.
 func auxiliary(kind string) bool {
 	switch kind {
-	case "startup", "checkpointer", "background writer", "walwriter", "archiver", "walreceiver", "walsummarizer", "slotsync worker", "io worker", "logger":
+	case "startup", "checkpointer", "background writer", "walwriter", "archiver", "walreceiver", "walsummarizer", "io worker", "logger":
 		return true
 	}
 	return false

@@ -55,6 +55,7 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 	if utilityAtWork(l) {
 		r.progress(ctx, l)
 	}
+	r.touch(ctx, l)
 	contended := map[LockTag]bool{}
 	for i := range l.Rows {
 		if !l.Rows[i].Granted {
@@ -183,7 +184,7 @@ func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectNa
 	for rows.Next() {
 		k := ObjectName{Class: rows.OID(0), OID: rows.OID(1)}
 		o := k
-		o.Name, o.Parent = rows.Text(2), rows.OID(3)
+		o.Name, o.Parent, o.Unique = rows.Text(2), rows.OID(3), rows.Bool(4)
 		found[k] = o
 	}
 	for k := range want {
@@ -226,6 +227,10 @@ func wantedNames(l *Locks, matters func(LockTag) bool) map[ObjectName]bool {
 		if t.Type != "spectoken" && t.Database != 0 {
 			want[ObjectName{Class: classDatabase, OID: t.Database}] = true
 		}
+	}
+	for i := range l.Touched {
+		t := l.Touched[i].Tag
+		want[ObjectName{Database: t.Database, Class: classRelation, OID: t.Relation}] = true
 	}
 	for i := range l.Progress {
 		if p := l.Progress[i]; p.Relation != 0 {

@@ -53,6 +53,8 @@ type lockReader struct {
 	refusal   error // why this login may not read the lock table, as said at refusedAt
 	refusedAt time.Time
 
+	touched touched
+
 	detailAt time.Time
 	last     *Locks
 	names    nameCache
@@ -74,7 +76,7 @@ func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 		return nil, nil
 	}
 	if blind && r.refused(ask.At) {
-		return nil, r.refusal
+		return r.denied(ask)
 	}
 	if blind && !due {
 		return r.last, nil // its age is shown
@@ -88,12 +90,16 @@ func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 	if err != nil {
 		if denied(err) {
 			r.refusal, r.refusedAt, r.looked = err, ask.At, ask.At
+			return r.denied(ask)
 		}
 		return nil, err
 	}
 	if blind && l.Reading == ReadIdle {
 		r.last, r.rows = nil, nil
 		return nil, nil
+	}
+	if ask.Masked {
+		r.lead(ctx, l)
 	}
 	r.extras(ctx, l)
 	l.Took = time.Since(begin)
@@ -121,6 +127,17 @@ func (r *lockReader) choose(ctx context.Context, ask LockAsk, blind, due bool) (
 func (r *lockReader) refused(now time.Time) bool {
 	age := now.Sub(r.refusedAt)
 	return r.refusal != nil && age >= 0 && age < refusedEvery
+}
+
+// denied is the reading of a login that is refused the lock table while activity
+// shows no waiter: nobody waits, as far as it tells. Where it is masked nothing is
+// known.
+func (r *lockReader) denied(ask LockAsk) (*Locks, error) {
+	if ask.Masked || ask.Waiting > 0 {
+		return nil, r.refusal
+	}
+	r.last, r.rows = nil, nil
+	return &Locks{At: ask.At, Reading: ReadIdle, Late: oneLine(r.refusal)}, nil
 }
 
 func denied(err error) bool {

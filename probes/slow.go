@@ -124,7 +124,7 @@ func (s *Sampler) learnNames(r *Rows, limits *Limits) {
 		}
 		roles[oid] = name
 		if r.Bool(5) {
-			limits.Roles = append(limits.Roles, RoleLimit{Name: name, OID: oid, ConnLimit: r.Int(3), Superuser: r.Bool(6), Replication: r.Bool(7)})
+			limits.Roles = append(limits.Roles, RoleLimit{Name: name, OID: oid, ConnLimit: r.Int(3), Superuser: r.Bool(6), Replication: r.Bool(7), Member: r.Bool(9)})
 		}
 		if r.Bool(8) {
 			limits.ReservedUsers = append(limits.ReservedUsers, name)

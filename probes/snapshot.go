@@ -85,6 +85,7 @@ type RoleLimit struct {
 	ConnLimit   int
 	Superuser   bool
 	Replication bool
+	Member      bool // our own role is a member of it, or superuser
 }
 
 // DatabaseLimit is a database's CONNECTION LIMIT.

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/waits"
@@ -90,6 +89,13 @@ func victimOf(f *waits.Forest, n *waits.Node) int {
 			}
 		}
 	}
+	for _, s := range f.SafeSnapshots {
+		for _, b := range s.Blockers {
+			if b.Key == n.Key {
+				return s.Waiter.Key.PID
+			}
+		}
+	}
 	return 0
 }
 
@@ -147,20 +153,12 @@ func (t *endTarget) target(v waits.Verb, force bool) probes.Target {
 	return out
 }
 
-// who names the target for the audit: backend id, role, application, state.
-func (t *endTarget) who() string {
-	s := t.node.Session
-	if s == nil {
-		return nodeName(t.node)
+// audit begins the record of an attempt to end the target.
+func (t *endTarget) audit(v waits.Verb, user string) probes.Audit {
+	if s := t.node.Session; s != nil {
+		return probes.NewAudit(string(v), s, t.role, user)
 	}
-	parts := []string{t.role, s.App, s.State}
-	out := parts[:0]
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return sessionKey(s) + " (" + strings.Join(out, ", ") + ")"
+	return probes.Audit{Verb: string(v), Target: nodeName(t.node), Role: t.role, User: user}
 }
 
 // offers are the sessions a dialog has: the chosen one, the root of its tree,
@@ -195,6 +193,3 @@ type endedMsg struct {
 	r   probes.Result
 	err error
 }
-
-// stamp prints the time of an audit line.
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -26,6 +26,7 @@ type ending struct {
 	dialog   *endDialog
 	verb     waits.Verb
 	target   endTarget
+	audit    probes.Audit
 	at       time.Time     // of the signal, the server's clock
 	last     time.Duration // after which the last of them was freed
 	freed    map[waits.Key]bool
@@ -36,18 +37,18 @@ type ending struct {
 func sendEnd(d *endDialog) command {
 	return func(m *model) tea.Cmd {
 		x := *d.now()
-		m.ending = ending{n: m.ending.n + 1, dialog: d, verb: d.verb, target: x, freed: map[waits.Key]bool{}}
-		who := x.who()
+		user := ""
 		if m.frame != nil {
-			who += " by " + m.frame.snap.Server.User
+			user = m.frame.snap.Server.User
 		}
-		return m.link.end(m.ending.n, d.verb, x.target(d.verb, d.sure), who)
+		m.ending = ending{n: m.ending.n + 1, dialog: d, verb: d.verb, target: x, audit: x.audit(d.verb, user), freed: map[waits.Key]bool{}}
+		return m.link.end(m.ending.n, d.verb, x.target(d.verb, d.sure), m.ending.audit)
 	}
 }
 
 // end asks the source to end a session. What was begun is finished, and on the
 // record, even when the program ends meanwhile.
-func (l *link) end(n int, v waits.Verb, t probes.Target, who string) tea.Cmd {
+func (l *link) end(n int, v waits.Verb, t probes.Target, audit probes.Audit) tea.Cmd {
 	return func() tea.Msg {
 		src := l.take()
 		if src == nil {
@@ -69,21 +70,19 @@ func (l *link) end(n int, v waits.Verb, t probes.Target, who string) tea.Cmd {
 		if at.IsZero() {
 			at = time.Now()
 		}
-		said := string(r.Outcome)
+		said := r.String()
 		if err != nil {
 			said = "not known: " + err.Error()
-		} else if r.Why != "" {
-			said += ": " + r.Why
 		}
-		l.record(fmt.Sprintf("%s %s %s: %s", stamp(at), v, who, said))
+		l.record(audit.Done(at, said))
 		return endedMsg{n, r, err}
 	}
 }
 
 // record gives an audit line to who keeps them.
-func (l *link) record(line string) {
+func (l *link) record(a probes.Audit) {
 	if l.audit != nil {
-		l.audit(line)
+		l.audit(a.String())
 	}
 }
 
@@ -146,18 +145,17 @@ func (m *model) outcome(r theme.Role, text string, again bool) tea.Cmd {
 // watch looks in a new reading for what the end of the session has done.
 func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
 	e := &m.ending
-	at := s.At
-	if s.Locks != nil {
-		at = s.Locks.At
-		if s.Locks.Late != "" {
-			at = e.at
-		}
-	}
-	if !e.watching || !at.After(e.at) {
+	if !e.watching {
 		return nil
 	}
+	f, at := buildForest(m.opt.Budget, s), s.At
+	if s.Locks != nil {
+		at = s.Locks.At
+	}
+	if f.Unread || !at.After(e.at) {
+		return m.blindEnd(f, s)
+	}
 	after := at.Sub(e.at)
-	f := buildForest(m.opt.Budget, s)
 	for _, k := range e.target.end.Frees {
 		if !e.freed[k] && ran(f, k, after) {
 			e.freed[k], e.last = true, after
@@ -170,8 +168,27 @@ func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
 	}
 	e.watching = false
 	role, text := e.verdict(f, over, why, after)
-	m.link.record(fmt.Sprintf("%s %s %s: %s", stamp(s.At), e.verb, e.target.who(), text))
+	m.link.record(e.audit.Done(s.At, text))
 	return m.outcome(role, text, false)
+}
+
+// blindEnd gives up, after a while, to see who was freed: no reading of the locks
+// comes.
+func (m *model) blindEnd(f *waits.Forest, s *probes.Snapshot) tea.Cmd {
+	e := &m.ending
+	after := s.At.Sub(e.at)
+	if f.Late == "" || after < endPatient {
+		return nil
+	}
+	e.watching = false
+	text := "sent; who was freed cannot be told: " + f.Late
+	if over, why := e.over(f, s); len(s.Sessions) > 0 && over {
+		text = "sent, and obeyed; who was freed cannot be told: " + f.Late
+	} else if !over {
+		text = fmt.Sprintf("sent; after %s it is still there (%s); who was freed cannot be told: %s", took(after), why, f.Late)
+	}
+	m.link.record(e.audit.Done(s.At, text))
+	return m.outcome(theme.Warn, text, false)
 }
 
 // ran says that a session is no longer in the wait it was in before: it waits for

@@ -86,7 +86,7 @@ func treeSign(t *waits.Tree, caps map[string]int) theme.Role {
 func (b *lockRows) head(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
 	n, who := t.Victims, " behind "+nodeName(t.Root)
 	if cycle != nil {
-		n, who = n+1, " in a circle: "+keysText(cycle.Members, 4)
+		who = " in a circle: " + keysText(cycle.Members, 4)
 	}
 	out := []theme.Span{
 		{Role: theme.Strong, Text: strconv.Itoa(n) + " wait" + third(n) + who},

@@ -17,7 +17,7 @@ type endFlags struct {
 	BackendID string `arg:"" name:"backend-id" help:"PID@BACKEND_START, as locks and sessions print it: a pid alone may be another session's by now."`
 	target
 	Victim int  `placeholder:"PID" help:"Only if it still blocks this waiting session."`
-	Force  bool `help:"Also a walsender or an anti-wraparound vacuum."`
+	Force  bool `help:"Also what is no client's session: a walsender, a replication worker, a launcher, an anti-wraparound vacuum."`
 }
 
 type (
@@ -50,11 +50,13 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	if err != nil {
 		return err
 	}
-	s, err := a.open(c.target)
+	file, s, err := a.openWithBudget(c.target)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	server, _ := s.Facts()
+	audit := probes.Audit{Verb: verb, Target: c.BackendID, User: server.User}
 	t := probes.Target{PID: pid, BackendStart: start, Victim: c.Victim, Force: c.Force}
 	r := probes.Result{Outcome: probes.Gone, Why: fmt.Sprintf("no backend %d any more", pid)}
 	seen, at, err := findBackend(a.ctx, s, pid)
@@ -67,18 +69,23 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	case seen != nil:
 		t.XactStart, t.QueryStart = seen.XactStart, seen.QueryStart
 		if r, err = do(s, a.ctx, t); err != nil {
+			a.audit(audit.Done(time.Now(), "not known: "+err.Error()))
 			return err
 		}
+	}
+	if seen != nil && seen.BackendStart.Equal(start) {
+		audit.Role, audit.App, audit.State = file.RoleOf(*seen), seen.App, seen.State
 	}
 	if r.At.IsZero() {
 		r.At = at
 	}
 	d := endDocument{Schema: "pgsonde/" + verb + "/1", At: stamp(r.At), Action: verb, BackendID: c.BackendID, Outcome: string(r.Outcome), Why: orNull(r.Why), Grant: orNull(r.Grant)}
+	said := r.String()
 	if r.Outcome == probes.Sent {
 		d.EndedS = watchEnd(a.ctx, s, t)
+		said += "; " + d.effect()
 	}
-	server, _ := s.Facts()
-	a.hint("audit: %s %s %s as %s: %s", text(d.At), verb, c.BackendID, server.User, r.Outcome)
+	a.audit(audit.Done(r.At, said))
 	if a.cli.Format == "json" {
 		err = a.printJSON(d)
 	} else {
@@ -96,18 +103,23 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 }
 
 func (d endDocument) line() string {
-	switch {
-	case d.Outcome != string(probes.Sent):
+	if d.Outcome != string(probes.Sent) {
 		return fmt.Sprintf("%s %s: nothing was sent: %s", d.Action, d.BackendID, text(d.Why))
-	case d.EndedS == nil && d.Action == "cancel":
-		return fmt.Sprintf("cancel %s: sent; its statement still runs after %s", d.BackendID, endWatch)
+	}
+	return fmt.Sprintf("%s %s: sent; %s", d.Action, d.BackendID, d.effect())
+}
+
+// effect is what the signal was seen to do.
+func (d endDocument) effect() string {
+	switch cancel := d.Action == "cancel"; {
+	case d.EndedS == nil && cancel:
+		return fmt.Sprintf("its statement still runs after %s", endWatch)
 	case d.EndedS == nil:
-		return fmt.Sprintf("terminate %s: sent; it is still there after %s", d.BackendID, endWatch)
+		return fmt.Sprintf("it is still there after %s", endWatch)
+	case cancel:
+		return fmt.Sprintf("its statement ended after %.1f s", *d.EndedS)
 	}
-	if d.Action == "cancel" {
-		return fmt.Sprintf("cancel %s: its statement ended after %.1f s", d.BackendID, *d.EndedS)
-	}
-	return fmt.Sprintf("terminate %s: it was gone after %.1f s", d.BackendID, *d.EndedS)
+	return fmt.Sprintf("it was gone after %.1f s", *d.EndedS)
 }
 
 // endWatch is how long the effect is waited for.

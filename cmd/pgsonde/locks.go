@@ -37,23 +37,44 @@ func (c *locksCmd) Run(a *app) error {
 		f := waits.Build(snap, snap.Locks, file.RoleOf)
 		f.Keep(c.MinWait)
 		caps := budget.Use(file, snap).Caps()
+		p := treePrinter{f: f, glyphs: treeGlyphs(a.cli.ASCII), caps: caps, least: c.MinWait, suspects: suspects(a, s, f, file)}
 		findings := waits.Findings(f, caps)
 		if a.cli.Format == "json" {
-			err = a.printJSON(locksDocument(snap, f, findings))
+			err = a.printJSON(locksDocument(snap, f, findings, p.suspects))
 		} else {
 			err = a.print(func(w io.Writer) {
 				if c.Watch {
 					fmt.Fprintf(w, "-- %s\n", snap.At.UTC().Format("2006-01-02 15:04:05Z"))
 				}
-				p := treePrinter{w: w, f: f, glyphs: treeGlyphs(a.cli.ASCII), caps: caps}
-				p.print(snap, findings)
+				p.w = w
+				p.print(findings)
 			})
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case f.Unread && !c.Watch:
+			return fmt.Errorf("who waits for whom is not known: %s", f.Late)
 		}
 		return a.verdict(findings)
 	})
+}
+
+// suspects are the sessions that activity alone points at, when the locks are not
+// known or old.
+func suspects(a *app, s *probes.Sampler, f *waits.Forest, file *budget.File) []*waits.Node {
+	if f.Late == "" || !f.Unread && f.Age < time.Second {
+		return nil
+	}
+	snap, err := s.Tick(a.ctx, probes.Want{Sessions: true})
+	if err != nil {
+		return nil
+	}
+	var out []*waits.Node
+	for _, x := range waits.Suspects(snap) {
+		out = append(out, &waits.Node{Key: waits.Key{PID: x.PID}, Session: &x, Role: file.RoleOf(x), Blocked: -1})
+	}
+	return out
 }
 
 type branch struct{ hard, soft, lastHard, lastSoft, pipe, root, row string }
@@ -67,53 +88,76 @@ func treeGlyphs(ascii bool) branch {
 
 // treePrinter prints a forest as text fit for a chat channel.
 type treePrinter struct {
-	w      io.Writer
-	f      *waits.Forest
-	glyphs branch
-	caps   map[string]int
+	w        io.Writer
+	f        *waits.Forest
+	glyphs   branch
+	caps     map[string]int
+	least    time.Duration // trees with shorter waits are hidden
+	suspects []*waits.Node
 }
 
-func (p *treePrinter) print(snap *probes.Snapshot, findings []probes.Finding) {
+func (p *treePrinter) print(findings []probes.Finding) {
 	f := p.f
-	if f.Late != "" {
-		fmt.Fprintf(p.w, "~ late, as of %s ago: %s\n", f.Age.Truncate(time.Second), clean.Line(f.Late))
-		for _, s := range waits.Suspects(snap) {
-			fmt.Fprintf(p.w, "  suspect: %d %s, transaction %s\n", s.PID, clean.Line(s.State), age(since(snap.At, s.XactStart)))
-		}
+	p.late()
+	if f.Unread {
+		return
 	}
-	if f.Waiters == 0 && len(f.SafeSnapshots) == 0 {
+	if f.Waiting() == 0 {
 		if f.Late == "" {
 			fmt.Fprintln(p.w, "nobody waits for a lock")
 		}
 		return
 	}
-	fmt.Fprintf(p.w, "%s, %s%s\n", plural(f.Waiters, "waiter"), plural(len(f.Trees), "tree"), circles(len(f.Cycles)))
-	if f.Unasked > 0 {
-		fmt.Fprintf(p.w, "~ %d more waiters were not asked whom they wait for\n", f.Unasked)
-	}
+	p.sum()
 	for _, x := range findings {
-		if x.Rule == waits.RuleDeadlock {
+		if x.Rule == waits.RuleDeadlock || x.Rule == waits.RuleCircle {
 			writeFindings(p.w, []probes.Finding{x})
 		}
 	}
-	for _, t := range f.Trees {
+	for _, t := range f.Drawn() {
 		fmt.Fprintln(p.w)
 		p.tree(t)
-	}
-	for _, c := range f.Cycles {
-		if c.Tree != nil {
-			fmt.Fprintln(p.w)
-			p.tree(c.Tree)
-		}
 	}
 	for _, n := range f.Alone {
 		fmt.Fprintf(p.w, "\n  %s  (its blocker is not known)\n", p.line(n))
 	}
-	for _, s := range f.SafeSnapshots {
-		fmt.Fprintf(p.w, "\n  %s  waits for a safe snapshot until these end:\n", p.line(s.Waiter))
-		for _, b := range s.Blockers {
-			fmt.Fprintf(p.w, "    %s\n", p.line(b))
-		}
+	for i := range f.SafeSnapshots {
+		fmt.Fprintln(p.w)
+		p.safe(&f.SafeSnapshots[i])
+	}
+}
+
+// late says that the locks are not of now, and whom activity alone points at.
+func (p *treePrinter) late() {
+	f := p.f
+	switch {
+	case f.Late == "":
+	case f.Unread:
+		fmt.Fprintf(p.w, "~ not known: %s\n", clean.Line(f.Late))
+	default:
+		fmt.Fprintf(p.w, "~ as of %s ago: %s\n", f.Age.Truncate(time.Second), clean.Line(f.Late))
+	}
+	for _, n := range p.suspects {
+		fmt.Fprintf(p.w, "  suspect: %s\n", p.line(n))
+	}
+}
+
+// sum is the whole forest in a line.
+func (p *treePrinter) sum() {
+	f := p.f
+	parts := []string{plural(f.Waiting(), "waiter"), plural(len(f.Drawn()), "tree")}
+	if n := len(f.Cycles); n > 0 {
+		parts = append(parts, plural(n, "circle"))
+	}
+	if n := len(f.SafeSnapshots); n > 0 {
+		parts = append(parts, plural(n, "wait")+" for a safe snapshot")
+	}
+	fmt.Fprintln(p.w, strings.Join(parts, ", "))
+	if f.Hidden > 0 {
+		fmt.Fprintf(p.w, "~ %s below %s hidden\n", plural(f.Hidden, "tree"), p.least)
+	}
+	if f.Unasked > 0 {
+		fmt.Fprintf(p.w, "~ %d more waiters were not asked whom they wait for\n", f.Unasked)
 	}
 }
 
@@ -126,16 +170,53 @@ func (p *treePrinter) tree(t *waits.Tree) {
 		}
 		slots = append(slots, s)
 	}
-	fmt.Fprintf(p.w, "%s, longest %s, pins %s: %s\n", plural(t.Victims, "victim"), duration(t.Longest), plural(t.Slots, "slot"), clean.Line(strings.Join(slots, ", ")))
-	if t.Best.Text != "" {
-		fmt.Fprintf(p.w, "%s%s\n", p.glyphs.row, clean.Line(t.Best.Text))
-		if n := p.f.Node(t.Best.Key); n != nil && (t.Best.Verb == waits.Cancel || t.Best.Verb == waits.Terminate) && n.BackendID() != "" {
-			fmt.Fprintf(p.w, "   pgsonde %s %s\n", t.Best.Verb, n.BackendID())
-		}
+	head := plural(t.Victims, "victim")
+	if c := p.f.Circle(t); c != nil {
+		head += " of a circle (" + c.Words(p.f) + ")"
 	}
+	fmt.Fprintf(p.w, "%s, longest %s, pins %s: %s\n", clean.Line(head), duration(t.Longest), plural(t.Slots, "slot"), clean.Line(strings.Join(slots, ", ")))
+	p.best(t.Best)
 	fmt.Fprintf(p.w, "%s%s\n", p.glyphs.root, p.line(t.Root))
 	p.notes(t.Root, "  ")
 	p.children(t.Root, "")
+}
+
+// best is what to do, and the commands that do it when this login may.
+func (p *treePrinter) best(a waits.Action) {
+	if a.Text == "" {
+		return
+	}
+	fmt.Fprintf(p.w, "%s%s\n", p.glyphs.row, clean.Line(a.Text))
+	if a.Grant != "" {
+		return
+	}
+	for _, s := range append([]waits.Step{{Verb: a.Verb, Key: a.Key}}, a.With...) {
+		n := p.f.Node(s.Key)
+		if n != nil && (s.Verb == waits.Cancel || s.Verb == waits.Terminate) && n.BackendID() != "" {
+			fmt.Fprintf(p.w, "   pgsonde %s %s\n", s.Verb, n.BackendID())
+		}
+	}
+}
+
+// safe is a session that waits for a safe snapshot, and those it waits for.
+func (p *treePrinter) safe(s *waits.SafeSnapshot) {
+	fmt.Fprintf(p.w, "1 waits for a safe snapshot until %s, for %s\n", plural(len(s.Blockers), "session")+" "+ends(len(s.Blockers)), duration(s.Wait))
+	p.best(s.Best)
+	fmt.Fprintf(p.w, "%s%s\n", p.glyphs.root, p.line(s.Waiter))
+	for i, b := range s.Blockers {
+		lead := p.glyphs.hard
+		if i == len(s.Blockers)-1 {
+			lead = p.glyphs.lastHard
+		}
+		fmt.Fprintf(p.w, "%s%s\n", lead, p.line(b))
+	}
+}
+
+func ends(n int) string {
+	if n == 1 {
+		return "ends"
+	}
+	return "end"
 }
 
 func (p *treePrinter) children(n *waits.Node, indent string) {
@@ -201,13 +282,6 @@ func (p *treePrinter) line(n *waits.Node) string {
 		parts = append(parts, "(also behind "+keys(also)+")")
 	}
 	return clean.Line(strings.Join(parts, "  "))
-}
-
-func circles(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return ", " + plural(n, "circle")
 }
 
 func keys(ks []waits.Key) string {

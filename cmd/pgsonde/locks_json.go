@@ -12,14 +12,16 @@ type locksDoc struct {
 	At            *string          `json:"at"`
 	AgeS          float64          `json:"age_s"` // how much older than at the reading of the locks is
 	Late          *string          `json:"late"`
-	Waiters       int              `json:"waiters"`
+	Waiters       *int             `json:"waiters"` // null: not known
 	Unasked       int              `json:"unasked"`
 	Torn          []int            `json:"torn"`
-	Roots         int              `json:"roots"`
+	Roots         int              `json:"roots"`        // = trees
+	HiddenTrees   int              `json:"hidden_trees"` // by --min-wait
 	Edges         []edgeDoc        `json:"edges"`
 	Cycles        [][]int          `json:"cycles"`
 	Trees         []treeDoc        `json:"trees"`
 	SafeSnapshots []snapshotWait   `json:"safe_snapshots"`
+	Suspects      []nodeDoc        `json:"suspects"` // when the locks are not known or old
 	Findings      []probes.Finding `json:"findings"`
 }
 
@@ -42,21 +44,30 @@ type treeDoc struct {
 	LongestWaitS *float64       `json:"longest_wait_s"`
 	SlotsPinned  int            `json:"slots_pinned"`
 	PinnedByRole map[string]int `json:"pinned_by_role"`
+	Cycle        []int          `json:"cycle"` // its members, when no root leads to it
 	Ends         []endDoc       `json:"ends"`
 	Best         *actionDoc     `json:"best"`
 }
 
 type endDoc struct {
 	PID    int `json:"pid"`
-	Frees  int `json:"frees"`  // directly or in turn
+	Frees  int `json:"frees"`  // directly or in turn: at most
 	Direct int `json:"direct"` // of these, at once
 }
 
 type actionDoc struct {
-	Verb  string `json:"verb"`
-	PID   int    `json:"pid"`
-	Frees int    `json:"frees"`
-	Text  string `json:"text"`
+	Verb   string    `json:"verb"`
+	PID    int       `json:"pid"`
+	Frees  int       `json:"frees"`  // directly or in turn: at most
+	Direct int       `json:"direct"` // of these, at once
+	With   []stepDoc `json:"with"`   // what must be ended together with it
+	Grant  *string   `json:"grant"`  // what this login lacks to do it
+	Text   string    `json:"text"`
+}
+
+type stepDoc struct {
+	Verb string `json:"verb"`
+	PID  int    `json:"pid"`
 }
 
 type nodeDoc struct {
@@ -73,6 +84,7 @@ type nodeDoc struct {
 	WaitsFor      *waitDoc  `json:"waits_for"`
 	Edge          *string   `json:"edge"`
 	AlsoBlockedBy []int     `json:"also_blocked_by"`
+	AlsoBlocks    []int     `json:"also_blocks"` // who waits for it, too, and is drawn under another
 	Notes         []string  `json:"notes"`
 	Children      []nodeDoc `json:"children"`
 }
@@ -86,15 +98,22 @@ type waitDoc struct {
 }
 
 type snapshotWait struct {
-	PID      int   `json:"pid"`
-	Blockers []int `json:"blockers"`
+	PID       int        `json:"pid"`
+	Blockers  []int      `json:"blockers"`
+	WaitS     *float64   `json:"wait_s"`
+	Waiter    nodeDoc    `json:"waiter"`
+	BlockedBy []nodeDoc  `json:"blocked_by"`
+	Best      *actionDoc `json:"best"`
 }
 
-func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Finding) locksDoc {
+func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Finding, suspects []*waits.Node) locksDoc {
 	d := locksDoc{
-		Schema: "pgsonde/locks/1", At: stamp(snap.At), AgeS: f.Age.Seconds(), Late: orNull(f.Late), Waiters: f.Waiters, Unasked: f.Unasked,
-		Torn: emptyNotNull(f.Torn), Roots: len(f.Trees), Edges: []edgeDoc{}, Cycles: [][]int{}, Trees: []treeDoc{},
-		SafeSnapshots: []snapshotWait{}, Findings: emptyNotNull(findings),
+		Schema: "pgsonde/locks/1", At: stamp(snap.At), AgeS: f.Age.Seconds(), Late: orNull(f.Late), Unasked: f.Unasked,
+		Torn: emptyNotNull(f.Torn), HiddenTrees: f.Hidden, Edges: []edgeDoc{}, Cycles: [][]int{}, Trees: []treeDoc{},
+		SafeSnapshots: []snapshotWait{}, Suspects: []nodeDoc{}, Findings: emptyNotNull(findings),
+	}
+	if n := f.Waiting(); !f.Unread {
+		d.Waiters = &n
 	}
 	for _, e := range f.Edges() {
 		d.Edges = append(d.Edges, edgeDoc{
@@ -104,19 +123,24 @@ func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Fin
 	}
 	for _, c := range f.Cycles {
 		d.Cycles = append(d.Cycles, pids(c.Members))
-		if c.Tree != nil {
-			d.Trees = append(d.Trees, treeDocument(snap, f, c.Tree))
-		}
 	}
-	for _, t := range f.Trees {
+	for _, t := range f.Drawn() {
 		d.Trees = append(d.Trees, treeDocument(snap, f, t))
 	}
+	d.Roots = len(d.Trees)
 	for _, s := range f.SafeSnapshots {
-		w := snapshotWait{PID: s.Waiter.Key.PID, Blockers: []int{}}
+		w := snapshotWait{
+			PID: s.Waiter.Key.PID, Blockers: []int{}, WaitS: known(s.Wait), Waiter: nodeDocument(snap, f, s.Waiter),
+			BlockedBy: []nodeDoc{}, Best: actionDocument(s.Best),
+		}
 		for _, b := range s.Blockers {
 			w.Blockers = append(w.Blockers, b.Key.PID)
+			w.BlockedBy = append(w.BlockedBy, nodeDocument(snap, f, b))
 		}
 		d.SafeSnapshots = append(d.SafeSnapshots, w)
+	}
+	for _, n := range suspects {
+		d.Suspects = append(d.Suspects, nodeDocument(snap, f, n))
 	}
 	return d
 }
@@ -129,8 +153,20 @@ func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc
 	for _, e := range t.Ends {
 		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees), e.Direct})
 	}
-	if t.Best.Verb != "" {
-		d.Best = &actionDoc{string(t.Best.Verb), t.Best.Key.PID, t.Best.Frees, t.Best.Text}
+	if c := f.Circle(t); c != nil {
+		d.Cycle = pids(c.Members)
+	}
+	d.Best = actionDocument(t.Best)
+	return d
+}
+
+func actionDocument(a waits.Action) *actionDoc {
+	if a.Verb == "" {
+		return nil
+	}
+	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, Frees: a.Frees, Direct: a.Direct, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
+	for _, s := range a.With {
+		d.With = append(d.With, stepDoc{string(s.Verb), s.Key.PID})
 	}
 	return d
 }
@@ -138,7 +174,7 @@ func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc
 func nodeDocument(snap *probes.Snapshot, f *waits.Forest, n *waits.Node) nodeDoc {
 	d := nodeDoc{
 		PID: n.Key.PID, BackendID: orNull(n.BackendID()), GID: orNull(n.GID), Role: orNull(n.Role),
-		AlsoBlockedBy: pids(f.AlsoBlockedBy(n)), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
+		AlsoBlockedBy: pids(f.AlsoBlockedBy(n)), AlsoBlocks: pids(n.Elsewhere), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
 	}
 	if s := n.Session; s != nil {
 		d.App, d.User, d.Database, d.State = orNull(s.App), orNull(s.User), orNull(s.Database), orNull(s.State)

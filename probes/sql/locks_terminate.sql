@@ -2,22 +2,23 @@
 -- Since 14. Needs pg_signal_backend or membership in the target's role, and
 -- pg_read_all_stats: a masked backend_start never matches.
 -- Parameters: $1 pid; $2 backend_start, $3 xact_start (0: none), $4 query_start (0: not compared),
---   microseconds since the epoch; $5 a pid it must still block, 0: not asked;
---   $6 1: also an anti-wraparound vacuum or a walsender.
+--   microseconds since the epoch; $5 a pid it must still block, by a lock or before a safe snapshot, 0: not asked;
+--   $6 1: also what is no client's: a walsender, a launcher, an anti-wraparound vacuum.
 -- One row: what was found, and whether a signal was sent. sent is null when not.
 with t as materialized (
   select a.pid, a.backend_type, a.usesysid,
          (pg_catalog.date_part('epoch', a.backend_start) * 1e6)::bigint = $2::bigint
          and coalesce((pg_catalog.date_part('epoch', a.xact_start) * 1e6)::bigint, 0) = $3::bigint
          and ($4::bigint = 0 or (pg_catalog.date_part('epoch', a.query_start) * 1e6)::bigint = $4::bigint) as same,
-         $6::int = 1 or not (a.backend_type = 'walsender'
-           or (a.backend_type = 'autovacuum worker' and pg_catalog."position"(pg_catalog.textsend(a.query), pg_catalog.textsend('(to prevent wraparound)')) > 0)) as allowed
+         $6::int = 1 or a.backend_type in ('client backend', 'parallel worker')
+           or (a.backend_type = 'autovacuum worker' and pg_catalog."position"(pg_catalog.textsend(a.query), pg_catalog.textsend('(to prevent wraparound)')) = 0) as allowed
   from pg_catalog.pg_stat_get_activity($1::int) a
   where a.pid = $1::int and a.pid <> pg_catalog.pg_backend_pid()
 )
 select t.pid, t.backend_type, t.usesysid, t.same, t.allowed,
        case when t.same and t.allowed then
-         case when $5::int = 0 or t.pid = any (pg_catalog.pg_blocking_pids($5::int)) then pg_catalog.pg_terminate_backend(t.pid) end
+         case when $5::int = 0 or t.pid = any (pg_catalog.pg_blocking_pids($5::int))
+                   or t.pid = any (pg_catalog.pg_safe_snapshot_blocking_pids($5::int)) then pg_catalog.pg_terminate_backend(t.pid) end
        end as sent,
        (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1e6)::bigint as ts
 from t

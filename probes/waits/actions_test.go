@@ -24,8 +24,9 @@ func TestBestAction(t *testing.T) {
 		{"startup", "1 AX t1\n2 AS t1 @1", probes.Session{Kind: "startup"}, Other, 1, 1},
 		{"masked", "1 X x1\n2 S x1 @1", probes.Session{Kind: probes.KindMasked}, Other, 1, 1},
 		{"SyncRep", "1 X x1\n2 S x1 @1", probes.Session{State: "active", WaitEventType: "IPC", WaitEvent: "SyncRep"}, Other, 1, 1},
-		{"one of two roots", "1 AS t1\n2 AS t1\n3 AX t1 @1", probes.Session{State: "active"}, Cancel, 3, 0},
-		{"one of two roots of a row", "1 X a1\n2 S a1\n3 X a1 @1", probes.Session{State: "active"}, Other, 1, 0},
+		{"one of two roots", "1 AS t1\n2 AS t1\n3 AX t1 @1", probes.Session{State: "active"}, Cancel, 1, 1},
+		{"one of two roots of a row", "1 S a1\n2 S a1\n3 X a1 @1", probes.Session{State: "idle"}, Terminate, 1, 1},
+		{"two roots, and readers behind the ALTER", "1 AS t1\n2 AS t1\n3 AX t1 @1\n4 AS t1 @2", probes.Session{State: "active"}, Cancel, 3, 1},
 	}
 	for _, tt := range tests {
 		l := reading(table(t, tt.rows))

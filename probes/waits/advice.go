@@ -28,6 +28,13 @@ type Advice struct {
 	Why               string // one line
 	// Instead is what to do where neither helps, "" otherwise.
 	Instead string
+	// Grant is what this login lacks to end it at all, "" nothing; both effects
+	// are Impossible then.
+	Grant string
+}
+
+func advice(c, t Effect, why, instead string) Advice {
+	return Advice{Cancel: c, Terminate: t, Why: why, Instead: instead}
 }
 
 // Verb of an Action.
@@ -44,10 +51,19 @@ const (
 
 // Action is the best thing to do about a tree.
 type Action struct {
-	Verb  Verb
-	Key   Key
-	Frees int
-	Text  string // one line
+	Verb   Verb
+	Key    Key
+	With   []Step // what else must be ended, for it alone frees nobody
+	Frees  int    // at once or in turn: at most
+	Direct int    // of these, at once
+	Text   string // one line
+	Grant  string // what this login lacks to do it, "" nothing
+}
+
+// Step is one of several sessions to end together.
+type Step struct {
+	Verb Verb
+	Key  Key
 }
 
 // Wraparound reports whether a backend is an autovacuum that protects the
@@ -56,23 +72,35 @@ func Wraparound(s *probes.Session) bool {
 	return s != nil && s.Kind == "autovacuum worker" && strings.HasSuffix(strings.TrimSpace(s.Query), "(to prevent wraparound)")
 }
 
-// Advise says what ending n would do.
+// Advise says what ending n would do, or what this login lacks to do it.
 func (f *Forest) Advise(n *Node) Advice {
+	a := f.advise(n)
+	if g := f.rights.missing(n.Session); g != "" && (ending(a.Cancel) || ending(a.Terminate)) {
+		return Advice{Cancel: Impossible, Terminate: Impossible, Why: "this login may not end it", Instead: f.rights.get(g), Grant: g}
+	}
+	return a
+}
+
+// ending reports whether an effect is that the session or its statement ends.
+func ending(e Effect) bool { return e == Frees || e == FreesQueue || e == Harmful }
+
+// advise is Advise for who may end everybody.
+func (f *Forest) advise(n *Node) Advice {
 	s := n.Session
 	switch {
 	case n.Key.Prepared():
-		return Advice{Impossible, Impossible, "a prepared transaction has no backend", f.rollback(n)}
+		return advice(Impossible, Impossible, "a prepared transaction has no backend", f.rollback(n))
 	case s == nil:
-		return Advice{Frees, Frees, "a backend that activity does not show: it is still connecting", ""}
+		return advice(Frees, Frees, "a backend that activity does not show: it is still connecting", "")
 	}
 	if a, ok := system(s); ok {
 		return a
 	}
 	if masked(s) {
-		return Advice{Frees, Frees, "its state is hidden from this login", "grant pg_read_all_stats"}
+		return advice(Frees, Frees, "its state is hidden from this login", "grant pg_read_all_stats")
 	}
 	if n.Edge != nil {
-		return Advice{FreesQueue, FreesQueue, "it waits itself: ending it frees only what is behind it", ""}
+		return advice(FreesQueue, FreesQueue, "it waits itself: ending it frees only what is behind it", "")
 	}
 	return byState(s)
 }
@@ -81,52 +109,56 @@ func (f *Forest) Advise(n *Node) Advice {
 func system(s *probes.Session) (Advice, bool) {
 	switch s.Kind {
 	case "startup":
-		return Advice{
+		return advice(
 			Impossible, Impossible, "the startup process replays WAL and cannot be signalled",
 			"on the primary end the transaction that holds AccessExclusive on this table, or here the query that blocks replay",
-		}, true
+		), true
 	case "autovacuum worker":
 		if Wraparound(s) {
-			return Advice{
+			return advice(
 				Harmful, Harmful, "anti-wraparound vacuum: it restarts at once and keeps the server from stopping",
 				"cancel the waiting DDL instead",
-			}, true
+			), true
 		}
-		return Advice{Restarts, Restarts, "autovacuum gives way by itself after deadlock_timeout and runs again later", ""}, true
+		return advice(Restarts, Restarts, "autovacuum gives way by itself after deadlock_timeout and runs again later", ""), true
 	case "walsender":
-		return Advice{Harmful, Harmful, "a replication connection", "look at the standby or subscriber"}, true
+		return advice(Harmful, Harmful, "a replication connection", "look at the standby or subscriber"), true
 	case "logical replication worker", "logical replication apply worker", "logical replication parallel worker",
-		"logical replication tablesync worker", "logical replication launcher":
-		return Advice{Restarts, Restarts, "a replication worker restarts and waits again", "end the local session it waits for"}, true
+		"logical replication tablesync worker":
+		return advice(Harmful, Harmful, "a replication worker restarts and waits again", "end the local session it waits for"), true
 	case "parallel worker":
-		return Advice{Frees, Frees, "a parallel worker: its whole statement ends", ""}, true
+		return advice(Frees, Frees, "a parallel worker: its whole statement ends", ""), true
+	case "archiver", "background writer", "checkpointer", "io worker", "logger", "walreceiver", "walsummarizer", "walwriter":
+		return advice(Impossible, Impossible, "the "+s.Kind+" is a part of the server and takes no such signal", ""), true
+	case probes.KindClient, probes.KindMasked, probes.KindMaskedSystem, "":
+		return Advice{}, false
 	}
-	return Advice{}, false
+	return advice(Harmful, Harmful, "a "+s.Kind+": a part of the server, which starts it again", ""), true
 }
 
 func byState(s *probes.Session) Advice {
 	event := s.WaitEventType + ":" + s.WaitEvent
 	switch {
 	case strings.HasPrefix(s.State, "idle in transaction"):
-		return Advice{Nothing, Frees, "idle in transaction: there is no statement to cancel", ""}
+		return advice(Nothing, Frees, "idle in transaction: there is no statement to cancel", "")
 	case s.State == "idle":
-		return Advice{Nothing, Frees, "idle: a lock of the session, not of a transaction; there is no statement to cancel", ""}
+		return advice(Nothing, Frees, "idle: a lock of the session, not of a transaction; there is no statement to cancel", "")
 	case event == "Client:ClientWrite":
-		return Advice{Nothing, Frees, "its client does not read the result: cancel waits for the socket", ""}
+		return advice(Nothing, Frees, "its client does not read the result: cancel waits for the socket", "")
 	case event == "Client:ClientRead" && s.State == "active":
-		return Advice{Nothing, Frees, "waits for data of its client (COPY): cancel waits for the client", ""}
+		return advice(Nothing, Frees, "waits for data of its client (COPY): cancel waits for the client", "")
 	case event == "IPC:SyncRep":
-		return Advice{
+		return advice(
 			Harmful, Harmful, "commits and waits for a synchronous standby: ending the wait commits locally only",
 			"bring the standby back, or change synchronous_standby_names",
-		}
+		)
 	case s.WaitEventType == "BufferPin" || s.WaitEvent == "BufferCleanup" || s.WaitEvent == "BufferPin":
-		return Advice{
+		return advice(
 			Frees, Frees, "waits for somebody else's pin on a page",
 			"end the session with an open cursor on the same table",
-		}
+		)
 	}
-	return Advice{Frees, Frees, "cancel aborts the statement and its transaction; the client keeps its connection", ""}
+	return advice(Frees, Frees, "cancel aborts the statement and its transaction; the client keeps its connection", "")
 }
 
 func (f *Forest) rollback(n *Node) string {
@@ -137,52 +169,78 @@ func (f *Forest) rollback(n *Node) string {
 		n.Prepared.Database, n.Prepared.Owner, strings.ReplaceAll(n.Prepared.GID, "'", "''"))
 }
 
-// best is the action that frees most at least cost: a queued strong request is
-// better cancelled than what it waits for ended, for it has done no work yet.
+// best is the action that lets most run at once at least cost, and what this
+// login lacks for it.
 func (f *Forest) best(t *Tree) Action {
-	n, a := t.Root, f.Advise(t.Root)
-	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
-		return Action{Cancel, ddl.Key, len(ddl.Frees), fmt.Sprintf("cancel %d, the queued %s: frees %s and loses no committed work",
-			ddl.Key.PID, what(f.Node(ddl.Key)), ddl.freed())}
+	a := f.choose(t)
+	if a.Verb != Cancel && a.Verb != Terminate {
+		return a
 	}
-	act := Action{Key: n.Key, Frees: len(t.Ends[0].Frees)}
+	for _, s := range append([]Step{{a.Verb, a.Key}}, a.With...) {
+		if n := f.Node(s.Key); a.Grant == "" && n != nil {
+			a.Grant = f.rights.missing(n.Session)
+		}
+	}
+	if a.Grant != "" {
+		a.Text = "needs " + a.Grant + " to " + a.Text
+	}
+	return a
+}
+
+// choose is best for who may end everybody: a queued strong request is better
+// cancelled than what it waits for ended, for it has done no work yet.
+func (f *Forest) choose(t *Tree) Action {
+	n, a, end := t.Root, f.advise(t.Root), t.Ends[0]
+	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
+		return Action{Verb: Cancel, Key: ddl.Key, Frees: len(ddl.Frees), Direct: ddl.Direct, Text: fmt.Sprintf("cancel %s, the queued %s: frees %s and loses no committed work",
+			ddl.Key, what(f.Node(ddl.Key)), ddl.freed())}
+	}
+	act := Action{Key: n.Key, Frees: len(end.Frees), Direct: end.Direct}
 	switch {
+	case n.Edge != nil:
+		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %s: frees %s; or wait: the server aborts one of them at deadlock_timeout", n.Key, end.freed())
+	case end.Direct == 0 && (n.Key.Prepared() || ending(a.Terminate)):
+		return f.together(t)
 	case n.Key.Prepared():
 		act.Verb, act.Text = Rollback, a.Instead
-	case n.Edge != nil:
-		act.Verb, act.Text = Cancel, fmt.Sprintf("a deadlock: the server aborts one of them at deadlock_timeout; or cancel %d: frees %s",
-			n.Key.PID, t.Ends[0].freed())
 	case a.Cancel == Impossible || a.Cancel == Harmful || masked(n.Session):
-		act.Verb, act.Text = Other, a.Why+": "+a.Instead
+		act.Verb, act.Text = Other, strings.TrimSuffix(a.Why+": "+a.Instead, ": ")
 	case a.Cancel == Restarts:
 		act.Verb, act.Text = Wait, a.Why
-	case act.Frees == 0:
-		act.Verb, act.Text = Other, "ending "+n.Key.String()+" alone frees nobody: all behind it wait for another, too"
-	case a.Cancel == Nothing:
-		act.Verb, act.Text = Terminate, fmt.Sprintf("terminate %d: frees %s (%s)", n.Key.PID, t.Ends[0].freed(), a.Why)
 	default:
-		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %d: frees %s", n.Key.PID, t.Ends[0].freed())
+		act.Verb = verb(a)
+		act.Text = fmt.Sprintf("%s %s: frees %s%s", act.Verb, n.Key, end.freed(), f.unless(t))
+		if act.Verb == Terminate {
+			act.Text += " (" + a.Why + ")"
+		}
 	}
 	return act
+}
+
+// verb is the milder one that ends the session's transaction.
+func verb(a Advice) Verb {
+	if a.Cancel == Nothing {
+		return Terminate
+	}
+	return Cancel
 }
 
 func masked(s *probes.Session) bool {
 	return s != nil && (s.Kind == probes.KindMasked || s.Kind == probes.KindMaskedSystem)
 }
 
-// queuedDDL is the end of a queued strong request that frees most of what the
-// tree holds up; or, where the root is not for ending or frees nobody, of one
-// that waits for it. Only its place in the queue may hold others up: what it
-// holds already may be its session's and outlive a cancel.
+// queuedDDL is the end of a queued strong request that lets no fewer run at once
+// than the end of the root; or, where the root is not for ending, of one that
+// waits for it. Only its place in the queue may hold others up: what it holds
+// already may be its session's and outlive a cancel.
 func (f *Forest) queuedDDL(t *Tree) *End {
-	stuck := Wraparound(t.Root.Session) || len(t.Ends[0].Frees) == 0
 	for i := range t.Ends[1:] {
 		e := &t.Ends[i+1]
-		if f.queued(f.Node(e.Key)) && (stuck || 2*len(e.Frees) > t.Victims-1) {
+		if e.Direct > 0 && e.Direct >= t.Ends[0].Direct && f.queued(f.Node(e.Key)) {
 			return e
 		}
 	}
-	if stuck && t.Root.Edge == nil {
+	if Wraparound(t.Root.Session) {
 		for _, n := range t.Root.Children {
 			if f.queued(n) {
 				e := f.sim.end(n.proc)
@@ -236,7 +294,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d sessions", n)
 }
 
-// String is the pid, or 2pc for a prepared transaction.
+// String is the pid, or the virtual transaction of a prepared one.
 func (k Key) String() string {
 	if k.Prepared() {
 		return "prepared transaction " + k.VXID

@@ -381,7 +381,10 @@ func TestAdvice(t *testing.T) {
 		{"wraparound", probes.Session{Kind: "autovacuum worker", Query: "autovacuum: VACUUM public.t (to prevent wraparound)"}, Harmful, Harmful},
 		{"startup", probes.Session{Kind: "startup"}, Impossible, Impossible},
 		{"walsender", probes.Session{Kind: "walsender"}, Harmful, Harmful},
-		{"apply worker", probes.Session{Kind: "logical replication apply worker"}, Restarts, Restarts},
+		{"apply worker", probes.Session{Kind: "logical replication apply worker"}, Harmful, Harmful},
+		{"launcher", probes.Session{Kind: "autovacuum launcher"}, Harmful, Harmful},
+		{"somebody's extension", probes.Session{Kind: "pg_cron launcher"}, Harmful, Harmful},
+		{"checkpointer", probes.Session{Kind: "checkpointer"}, Impossible, Impossible},
 	}
 	for _, tt := range tests {
 		if tt.s.Kind == "" {

@@ -13,6 +13,7 @@ import (
 const (
 	RuleTree     = "lock-tree"
 	RuleDeadlock = "deadlock"
+	RuleCircle   = "lock-circle"
 	RulePinned   = "slots-pinned"
 	RulePrepared = "prepared-transaction-blocks"
 	RuleSafe     = "safe-snapshot-wait"
@@ -34,15 +35,25 @@ func Rules() []Rule {
 	return []Rule{
 		{RuleTree, probes.Error, "sessions have waited for a lock for 10 s or more (warn: less)"},
 		{RuleDeadlock, probes.Warn, "sessions wait for each other in a circle; the server ends one at deadlock_timeout"},
+		{RuleCircle, probes.Info, "sessions wait for each other in a circle that closes through a queue, which the server reorders"},
 		{RulePinned, probes.Error, "lock waits and their holder take all slots of a role's cap"},
 		{RulePrepared, probes.Error, "a prepared transaction holds a lock that others wait for"},
 		{RuleSafe, probes.Info, "a DEFERRABLE transaction waits for others to end"},
 	}
 }
 
-// Keep drops the trees whose longest wait is shorter than least.
+// Keep drops the trees whose longest wait is known and shorter than least, and
+// counts them in Hidden.
 func (f *Forest) Keep(least time.Duration) {
-	f.Trees = slices.DeleteFunc(f.Trees, func(t *Tree) bool { return t.Longest < least })
+	short := func(t *Tree) bool {
+		drop := t != nil && t.Longest >= 0 && t.Longest < least
+		if drop {
+			f.Hidden++
+		}
+		return drop
+	}
+	f.Trees = slices.DeleteFunc(f.Trees, short)
+	f.Cycles = slices.DeleteFunc(f.Cycles, func(c Cycle) bool { return short(c.Tree) })
 }
 
 // Findings says what is wrong in a forest, worst first. caps are the roles'
@@ -53,15 +64,13 @@ func Findings(f *Forest, caps map[string]int) []probes.Finding {
 		out = append(out, f.treeFindings(t, caps)...)
 	}
 	for _, c := range f.Cycles {
-		if c.Hard {
-			out = append(out, f.deadlock(c))
-		}
+		out = append(out, f.circle(c))
 	}
 	for _, s := range f.SafeSnapshots {
 		out = append(out, probes.Finding{
-			Rule: RuleSafe, Severity: probes.Info, Subject: s.Waiter.Key.String(),
+			Rule: RuleSafe, Severity: probes.Info, Subject: s.Waiter.Key.String(), SinceS: seconds(s.Wait),
 			Message:  fmt.Sprintf("%s waits for a safe snapshot until %s end", s.Waiter.Key, count(len(s.Blockers))),
-			Action:   "nothing, or end the read-write SERIALIZABLE transactions before it",
+			Action:   s.Best.Text,
 			Evidence: map[string]any{"blockers": len(s.Blockers)},
 		})
 	}
@@ -82,14 +91,13 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	if t.Root.Key.Prepared() {
 		rule, severity, who = RulePrepared, probes.Error, "prepared transaction "+t.Root.GID
 	}
-	longest := t.Longest.Seconds()
-	since := &longest
-	if t.Longest < 0 {
-		since = nil
+	since, longest := seconds(t.Longest), ""
+	if since != nil {
+		longest = ", the longest " + age(t.Longest)
 	}
 	out := []probes.Finding{{
 		Rule: rule, Severity: severity, Subject: t.Root.Key.String(), SinceS: since,
-		Message:  fmt.Sprintf("%s wait behind %s, the longest %s", count(t.Victims), who, age(t.Longest)),
+		Message:  fmt.Sprintf("%s wait behind %s%s", count(t.Victims), who, longest),
 		Action:   t.Best.Text,
 		Evidence: map[string]any{"victims": t.Victims, "slots_pinned": t.Slots, "pinned_by_role": t.ByRole, "backend_id": t.Root.BackendID()},
 	}}
@@ -106,15 +114,46 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	return out
 }
 
-func (f *Forest) deadlock(c Cycle) probes.Finding {
+func (f *Forest) circle(c Cycle) probes.Finding {
 	members := make([]string, len(c.Members))
 	for i, k := range c.Members {
-		members[i] = k.String()
+		members[i] = f.Name(k)
 	}
-	return probes.Finding{
+	x := probes.Finding{
 		Rule: RuleDeadlock, Severity: probes.Warn, Subject: members[0],
-		Message:  fmt.Sprintf("%s wait for each other in a circle", count(len(members))),
+		Message:  fmt.Sprintf("%s wait for each other in a circle: %s", count(len(members)), c.Words(f)),
 		Action:   "the server ends one of them at deadlock_timeout; the application must retry it",
 		Evidence: map[string]any{"members": members},
 	}
+	if !c.Hard {
+		x.Rule, x.Severity = RuleCircle, probes.Info
+		x.Message += ", through a queue"
+		x.Action = "nothing: the server reorders the queue at deadlock_timeout"
+	}
+	return x
+}
+
+// Words names the members in the order of waiting, the first few of many.
+func (c *Cycle) Words(f *Forest) string {
+	const most = 6
+	var s string
+	for i, k := range c.Members {
+		if i == most {
+			return s + fmt.Sprintf(" and %d more", len(c.Members)-most)
+		}
+		if i > 0 {
+			s += ", "
+		}
+		s += f.Name(k)
+	}
+	return s
+}
+
+// seconds of a duration, nil when it is unknown.
+func seconds(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	s := d.Seconds()
+	return &s
 }

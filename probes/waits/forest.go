@@ -15,7 +15,8 @@ type Forest struct {
 	Age     time.Duration // how much older than the snapshot it is; the panel is late
 	Reading probes.Reading
 	Late    string // why it is late, "" it is not
-	Waiters int    // sessions that wait: lock groups count once
+	Unread  bool   // nothing is known of who waits: no reading was made yet, or none can be
+	Waiters int    // sessions that wait for a lock: lock groups count once
 	// Unasked waiters are known to wait but not for whom: more than are asked for.
 	Unasked int
 	// Torn are the sessions whose answers changed between two readings of this
@@ -28,31 +29,37 @@ type Forest struct {
 	// a member of their own lock group.
 	Alone         []*Node
 	SafeSnapshots []SafeSnapshot
+	Hidden        int // trees that Keep dropped
 
-	g     *graph
-	names names
-	nodes []*Node // by process
-	role  func(probes.Session) string
-	cand  [][]option // by process: the blockers it may be drawn under
-	rev   [][]int    // by process: those that have it in cand
-	rows  map[probes.LockTag]*Queue
-	reach *reach
-	sim   *simulation
-	slab  []Node
-	edges []Edge                   // of the nodes
-	prog  map[int]*probes.Progress // by pid
+	g       *graph
+	names   names
+	nodes   []*Node // by process
+	role    func(probes.Session) string
+	rights  rights
+	touched touched
+	unled   []int
+	cand    [][]option // by process: the blockers it may be drawn under
+	rev     [][]int    // by process: those that have it in cand
+	rows    map[probes.LockTag]*Queue
+	reach   *reach
+	sim     *simulation
+	slab    []Node
+	edges   []Edge                   // of the nodes
+	prog    map[int]*probes.Progress // by pid
 }
 
 // Tree is a root and everybody who waits for it.
 type Tree struct {
-	Root    *Node
-	Victims int // sessions that wait for the root, directly or not, each once
-	Longest time.Duration
+	Root *Node
+	// Victims are the sessions that wait for the root, directly or not, each once;
+	// of a circle's tree, whose root waits too, all of it.
+	Victims int
+	Longest time.Duration // of their waits; -1 unknown
 	// Slots are the connection slots pinned: client backends among root and
 	// victims. ByRole splits them by the role they are counted for.
 	Slots  int
 	ByRole map[string]int
-	Ends   []End // the root's first, then the others that free somebody, most first
+	Ends   []End // the root's first, then the others that free somebody, most at once first
 	Best   Action
 }
 
@@ -94,6 +101,40 @@ type Queue struct {
 type SafeSnapshot struct {
 	Waiter   *Node
 	Blockers []*Node
+	Wait     time.Duration // of its statement; -1 unknown
+	Best     Action
+}
+
+// Waiting is how many sessions wait: for a lock or for a safe snapshot.
+func (f *Forest) Waiting() int { return f.Waiters + len(f.SafeSnapshots) }
+
+// Drawn are all trees, the worst first: those of roots and those of circles that
+// no root leads to.
+func (f *Forest) Drawn() []*Tree {
+	all := slices.Clone(f.Trees)
+	for i := range f.Cycles {
+		if t := f.Cycles[i].Tree; t != nil {
+			all = append(all, t)
+		}
+	}
+	sortTrees(all)
+	return all
+}
+
+func sortTrees(all []*Tree) {
+	slices.SortStableFunc(all, func(a, b *Tree) int {
+		return cmp.Or(-cmp.Compare(a.harm(), b.harm()), compareKeys(a.Root.Key, b.Root.Key))
+	})
+}
+
+// Circle is the cycle that t draws, nil when it draws a root.
+func (f *Forest) Circle(t *Tree) *Cycle {
+	for i := range f.Cycles {
+		if f.Cycles[i].Tree == t {
+			return &f.Cycles[i]
+		}
+	}
+	return nil
 }
 
 // BackendID is the session's identity, "" when it has none or is masked.
@@ -111,16 +152,18 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 	if roleOf == nil {
 		roleOf = func(s probes.Session) string { return s.User }
 	}
-	f := &Forest{role: roleOf, rows: map[probes.LockTag]*Queue{}, prog: map[int]*probes.Progress{}}
+	f := &Forest{role: roleOf, rights: newRights(s), rows: map[probes.LockTag]*Queue{}, prog: map[int]*probes.Progress{}}
 	if l == nil {
 		f.g = newGraph(&probes.Locks{})
 		return f
 	}
 	f.At, f.Reading, f.Late = l.At, l.Reading, l.Late
+	f.Unread = l.Late != "" && len(l.Waits)+len(l.Rows) == 0 && (l.At.IsZero() || l.Waiting > 0)
 	if s != nil && !l.At.IsZero() {
 		f.Age = max(0, s.At.Sub(l.At))
 	}
 	f.names = newNames(l)
+	f.touched, f.unled = newTouched(l, f.names), l.Unled
 	for i := range l.Progress {
 		f.prog[l.Progress[i].PID] = &l.Progress[i]
 	}
@@ -184,19 +227,21 @@ func (f *Forest) draw(l *probes.Locks) {
 	for _, t := range f.Trees {
 		f.finish(t)
 	}
-	slices.SortStableFunc(f.Trees, func(a, b *Tree) int {
-		return cmp.Or(-cmp.Compare(a.harm(), b.harm()), compareKeys(a.Root.Key, b.Root.Key))
-	})
+	sortTrees(f.Trees)
 	for i := range f.Cycles {
 		if t := f.Cycles[i].Tree; t != nil {
 			f.finish(t)
 		}
 	}
 	for _, w := range l.SafeSnapshots {
-		ss := SafeSnapshot{Waiter: f.fact(w.PID)}
+		ss := SafeSnapshot{Waiter: f.fact(w.PID), Wait: -1}
+		if s := ss.Waiter.Session; s != nil && !s.QueryStart.IsZero() {
+			ss.Wait = max(0, f.At.Sub(s.QueryStart))
+		}
 		for _, b := range w.Blockers {
 			ss.Blockers = append(ss.Blockers, f.fact(b))
 		}
+		ss.Best = f.safe(ss.Blockers)
 		f.SafeSnapshots = append(f.SafeSnapshots, ss)
 	}
 }
@@ -240,18 +285,26 @@ func (f *Forest) AlsoBlockedBy(n *Node) []Key {
 // finish counts what a tree costs and what would end it.
 func (f *Forest) finish(t *Tree) {
 	victims := f.reach.victims(t.Root.proc)
-	t.Victims = len(victims)
+	t.Victims, t.Longest = len(victims), -1
 	t.ByRole = map[string]int{}
 	for _, p := range victims {
-		for _, w := range f.g.procs[p].waits {
-			t.Longest = max(t.Longest, f.waited(w))
-		}
+		f.longest(t, p)
 		f.slot(t, p)
 	}
+	f.longest(t, t.Root.proc)
 	f.slot(t, t.Root.proc)
+	if t.Root.Edge != nil {
+		t.Victims++
+	}
 	t.Root.sort()
 	f.ends(t, victims)
 	t.Best = f.best(t)
+}
+
+func (f *Forest) longest(t *Tree, p int) {
+	for _, w := range f.g.procs[p].waits {
+		t.Longest = max(t.Longest, f.waited(w))
+	}
 }
 
 func (f *Forest) slot(t *Tree, p int) {

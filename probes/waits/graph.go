@@ -114,7 +114,7 @@ func newGraph(l *probes.Locks) *graph {
 	for i := range l.Procs {
 		s := &l.Procs[i]
 		// leader_pid is also set for parallel apply workers, which are no lock group.
-		if s.Kind == "parallel worker" && s.LeaderPID != 0 {
+		if (s.Kind == "parallel worker" || s.Kind == probes.KindMasked) && s.LeaderPID != 0 {
 			g.leader[s.PID] = s.LeaderPID
 		}
 	}

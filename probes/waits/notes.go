@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,12 @@ func (f *Forest) Notes(n *Node) []string {
 			n.Prepared.Database, age(f.At.Sub(n.Prepared.Prepared)))
 	} else if n.Key.Prepared() {
 		add("a prepared transaction that pg_prepared_xacts does not name any more")
+	}
+	if slices.Contains(f.unled, n.Key.PID) && n.Key.PID != 0 {
+		add("may be a parallel worker: of which session is hidden from this login")
+	}
+	if s := f.Stubs(n); s != "" {
+		add("%s", s)
 	}
 	out = append(out, f.progressNotes(n)...)
 	out = append(out, f.queueNotes(n)...)
@@ -72,8 +79,13 @@ func (f *Forest) queueNotes(n *Node) []string {
 			}
 			out = append(out, fmt.Sprintf("its request for %s on %s holds up %s%s", e.Mode, e.Object, count(n.Behind), readers))
 		}
-		if e.LockType == "transactionid" && f.shareLocked(n) {
+		if s := f.sharers(n); len(s) > 0 {
+			out = append(out, fmt.Sprintf("the row may be share-locked by more sessions than %s: %s; this one waits until all of them end", f.Name(e.Blocker), f.list(s, "and")))
+		} else if f.shareLocked(n) {
 			out = append(out, "the row may be share-locked by more sessions than shown: the next appears when this one ends")
+		}
+		if _, row := f.g.row[e.WaiterPID]; e.LockType == "transactionid" && !row && !strings.HasPrefix(e.Object, "key of") {
+			out = append(out, "for which row or unique key is not known")
 		}
 	}
 	return out
@@ -82,7 +94,7 @@ func (f *Forest) queueNotes(n *Node) []string {
 // shareLocked guesses a multixact: the waiter holds the row's tuple lock while
 // its blocker last asked for a shared row lock or wrote nothing to the row.
 func (f *Forest) shareLocked(n *Node) bool {
-	if n.Parent == nil || n.Parent.Session == nil {
+	if f.touched.read || n.Edge == nil || n.Edge.LockType != "transactionid" || n.Parent == nil || n.Parent.Session == nil {
 		return false
 	}
 	if _, row := f.g.row[n.Key.PID]; !row {
@@ -125,4 +137,25 @@ func age(d time.Duration) string {
 		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 	}
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// Stubs says who waits for n and is drawn below another, "" nobody.
+func (f *Forest) Stubs(n *Node) string {
+	const most = 4
+	var parts []string
+	for i, k := range n.Elsewhere {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("%d more", len(n.Elsewhere)-most))
+			break
+		}
+		s := f.Name(k)
+		if x := f.Node(k); x != nil && x.Parent != nil {
+			s += " (shown under " + f.Name(x.Parent.Key) + ")"
+		}
+		parts = append(parts, s)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "also blocks " + strings.Join(parts, ", ")
 }

@@ -61,6 +61,9 @@ func (f *Forest) words(w *wait) string {
 		if row, ok := f.g.row[w.pid]; ok {
 			return f.names.object(row)
 		}
+		if key := f.key(w); key != "" {
+			return key
+		}
 	}
 	if w.obj == nil {
 		return f.names.object(w.shape)

@@ -260,7 +260,7 @@ func (f *Forest) elsewhere() {
 		}
 		for _, o := range f.cand[p] {
 			b := f.nodes[o.proc]
-			if b != nil && b != n.Parent && !slices.Contains(b.Elsewhere, n.Key) {
+			if b != nil && b != n.Parent && (len(b.Elsewhere) == 0 || b.Elsewhere[len(b.Elsewhere)-1] != n.Key) {
 				b.Elsewhere = append(b.Elsewhere, n.Key)
 			}
 		}

@@ -33,12 +33,14 @@ func newReach(g *graph) *reach {
 	return r
 }
 
-// victims are all who wait for p, directly or not, each once, near ones first.
-// The slice is good until the next call.
-func (r *reach) victims(p int) []int {
+// victims are all who wait for one of ps, directly or not, each once, near ones
+// first. The slice is good until the next call.
+func (r *reach) victims(ps ...int) []int {
 	r.walk++
-	r.seen[p] = r.walk
-	r.out = append(r.out[:0], p)
+	r.out = append(r.out[:0], ps...)
+	for _, p := range ps {
+		r.seen[p] = r.walk
+	}
 	for i := 0; i < len(r.out); i++ {
 		at := r.out[i]
 		for _, h := range r.g.procs[at].holds {
@@ -62,7 +64,7 @@ func (r *reach) victims(p int) []int {
 			r.add(v)
 		}
 	}
-	return r.out[1:]
+	return r.out[len(ps):]
 }
 
 func (r *reach) add(v int) {

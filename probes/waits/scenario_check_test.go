@@ -140,6 +140,7 @@ func (p *player) check(name string, want *expectation) {
 	}
 	p.checkShape(name, f, edges, want)
 	p.checkRest(name, s, f, want)
+	p.checkWords(name, f, want)
 	p.invariants(name, f)
 }
 
@@ -460,7 +461,7 @@ func (p *player) hidden() {
 	p.sampler = own
 	truth := blockingPIDs(p.t.Context(), p.mon, func(err error) { p.t.Fatal(err) })
 	for pid, set := range truth {
-		if got := pidSet(f.Blockers(waits.Key{PID: pid})); !slices.Equal(got, set) && !p.sc.uses("waiter parallel worker") {
+		if got := pidSet(f.Blockers(waits.Key{PID: pid})); !slices.Equal(got, set) {
 			p.t.Errorf("without grants: blockers of %d: got %v, pg_blocking_pids says %v", pid, got, set)
 		}
 	}

@@ -70,6 +70,13 @@ type expectation struct {
 	OracleDiffers map[string]string   `yaml:"oracle_differs"`
 	Notes         map[string]string   // a part of a note of the session's node
 	Best          string              // the tree's best action: "cancel M"
+	BestText      string              `yaml:"best_text"`     // a part of its text
+	AtOnce        map[string][]string `yaml:"frees_at_once"` // as kill_frees, but who could run at once
+	Together      map[string][]string // who must end with a root, by its tree's best action
+	Objects       map[string]string   // a part of what a session waits for, in words
+	Cycles        [][]string          // more than one
+	Victims       map[string]int      // of the trees; cycle: of those that no root leads to, together
+	SafeBest      map[string]string   `yaml:"safe_best"` // as best, of who waits for a safe snapshot
 
 	rootsGiven bool
 }

@@ -11,21 +11,23 @@ import (
 // End is what happens if one session ended now.
 type End struct {
 	Key Key
-	// Frees are the waiters that could run: Direct ones at once, the others when
-	// those before them are through. Who also waits for another root or stands in
-	// a circle is not among them.
+	// Frees are the waiters that could run: Direct ones at once, the others at
+	// most, for they run only when those before them end their transactions, which
+	// a client that sits inside BEGIN may never do. Who also waits for another root
+	// or stands in a circle is not among them.
 	Frees  []Key
 	Direct int // of Frees, these come first
 }
 
-// freed says how many could run: at once, and in turn, which they do only when
-// those before them end their transactions too.
+// InTurn is how many more could run at most, after those before them.
+func (e End) InTurn() int { return len(e.Frees) - e.Direct }
+
+// freed says how many run at once, and how many more may in turn.
 func (e End) freed() string {
-	later := len(e.Frees) - e.Direct
-	if later == 0 {
-		return count(len(e.Frees))
+	if e.InTurn() == 0 {
+		return count(e.Direct)
 	}
-	return fmt.Sprintf("%d at once, %d in turn", e.Direct, later)
+	return fmt.Sprintf("%d at once, up to %d in turn", e.Direct, e.InTurn())
 }
 
 // maxEnds bounds the sessions of one tree for which the question is asked unasked.
@@ -45,35 +47,56 @@ func (f *Forest) WhatIf(k Key) End {
 	return newSimulation(newReach(f.g)).end(p)
 }
 
-// simulation lets x vanish and looks who is granted, then who is once those
-// have run and ended, until nobody is.
+// WhatIfAll answers what happens if several sessions ended together. The Key is
+// the first one's.
+func (f *Forest) WhatIfAll(keys ...Key) End {
+	var xs []int
+	for _, k := range keys {
+		if p, ok := f.g.find(k); ok {
+			xs = append(xs, p)
+		}
+	}
+	if len(xs) == 0 {
+		return End{}
+	}
+	return newSimulation(newReach(f.g)).end(xs...)
+}
+
+// simulation lets sessions vanish and looks who is granted, then who is once
+// those have run and ended, until nobody is.
 type simulation struct {
 	g       *graph
 	reach   *reach
-	x       int
+	ended   []int
+	gone    []bool // by process: it is among ended; all false between runs
 	victims []int
 	victim  []bool // by process; all false between runs
 	free    []bool // by process; all false between runs
 	stuck   []bool // by wait, of the pass under way
 	found   []int
+	several []int // victims with several waits: a lock group's
 	freed   []int // of this run, in order
 	objects []*object
-	inherit *object // the row whose queue x heads: the next in it takes over x's wait
+	inherit *object // the row whose queue an ended one heads: the next in it takes over its wait
+	heir    int     // of whom
 }
 
 func newSimulation(r *reach) *simulation {
 	n := len(r.g.procs)
-	return &simulation{g: r.g, reach: r, victim: make([]bool, n), free: make([]bool, n), stuck: make([]bool, len(r.g.waits))}
+	return &simulation{g: r.g, reach: r, gone: make([]bool, n), victim: make([]bool, n), free: make([]bool, n), stuck: make([]bool, len(r.g.waits))}
 }
 
-func (s *simulation) end(x int) End {
-	s.x, s.victims = x, s.reach.victims(x)
+func (s *simulation) end(xs ...int) End {
+	s.ended, s.victims = xs, s.reach.victims(xs...)
+	for _, x := range xs {
+		s.gone[x] = true
+	}
 	for _, v := range s.victims {
 		s.victim[v] = true
 	}
 	s.gather()
 	s.freed = s.freed[:0]
-	e := End{Key: s.g.procs[x].key}
+	e := End{Key: s.g.procs[xs[0]].key}
 	for turn := false; ; turn = true {
 		s.pass(turn)
 		s.freed = append(s.freed, s.found...)
@@ -82,12 +105,16 @@ func (s *simulation) end(x int) End {
 		}
 		if !turn {
 			e.Direct = len(s.found)
-		} else if len(s.found) == 0 {
+		}
+		if len(s.found) == 0 {
 			break
 		}
 	}
 	for _, v := range s.victims {
 		s.victim[v], s.free[v] = false, false
+	}
+	for _, x := range xs {
+		s.gone[x] = false
 	}
 	if len(s.freed) > 0 {
 		e.Frees = make([]Key, len(s.freed))
@@ -100,58 +127,61 @@ func (s *simulation) end(x int) End {
 
 // gather lists the objects that victims wait for, near ones first.
 func (s *simulation) gather() {
-	s.objects, s.inherit = s.objects[:0], nil
+	s.objects, s.several, s.inherit = s.objects[:0], s.several[:0], nil
 	s.reach.walk++
 	for _, v := range s.victims {
-		for _, w := range s.g.procs[v].waits {
+		waits := s.g.procs[v].waits
+		if len(waits) > 1 {
+			s.several = append(s.several, v)
+		}
+		for _, w := range waits {
 			if o := w.obj; o != nil && s.reach.scans[o.index].walk != s.reach.walk {
 				s.reach.scan(o)
 				s.objects = append(s.objects, o)
 			}
 		}
 	}
-	for _, w := range s.g.procs[s.x].waits {
-		if w.shape.Type != "transactionid" {
-			continue
-		}
-		if row, ok := s.g.row[w.pid]; ok {
+	for _, x := range s.ended {
+		for _, w := range s.g.procs[x].waits {
+			row, ok := s.g.row[w.pid]
+			if w.shape.Type != "transactionid" || !ok {
+				continue
+			}
 			for _, o := range s.objects {
 				if o.tag == row {
-					s.inherit = o
+					s.inherit, s.heir = o, x
 				}
 			}
 		}
 	}
 }
 
-// pass finds victims that are not free and that nothing but x or the free
-// blocks. With turn, one found counts as free at once.
+// pass finds victims that are not free and that nothing but the ended or the
+// free block. With turn, one found counts as free at once.
 func (s *simulation) pass(turn bool) {
 	s.found = s.found[:0]
 	for _, o := range s.objects {
 		s.queue(o, turn)
 	}
+	for _, v := range s.several { // now that all their queues have been looked at
+		s.settle(v, turn)
+	}
 	for _, v := range s.victims {
-		if ws := s.g.procs[v].waits; len(ws) > 0 && ws[0].obj == nil {
+		if ws := s.g.procs[v].waits; len(ws) == 1 && ws[0].obj == nil {
 			s.settle(v, turn)
 		}
 	}
 }
 
-// settle lets p go when none of its waits is stuck. A lock group with several
-// waits may be looked at before all its queues were: the next pass finds it.
+// settle lets p go when none of its waits is stuck.
 func (s *simulation) settle(p int, turn bool) {
 	if !s.victim[p] || s.free[p] {
 		return
 	}
-	waits := s.g.procs[p].waits
-	for _, w := range waits {
+	for _, w := range s.g.procs[p].waits {
 		if w.obj != nil && s.stuck[w.index] || w.obj == nil && s.held(w) {
 			return
 		}
-	}
-	if len(waits) > 1 && slices.Contains(s.found, p) {
-		return
 	}
 	s.found = append(s.found, p)
 	s.free[p] = turn
@@ -160,10 +190,10 @@ func (s *simulation) settle(p int, turn bool) {
 // queue goes through one queue from its head.
 func (s *simulation) queue(o *object, turn bool) {
 	ahead := uint16(0)
-	inherited := o == s.inherit && s.xStuck()
+	inherited := o == s.inherit && s.stays(s.heir)
 	held := s.heldOn(o, -1)
 	for _, w := range o.queue {
-		if w.proc == s.x {
+		if s.gone[w.proc] {
 			continue
 		}
 		conf := w.mode.Conflicts()
@@ -172,7 +202,9 @@ func (s *simulation) queue(o *object, turn bool) {
 			mine = s.heldOn(o, w.proc)
 		}
 		s.stuck[w.index] = inherited || conf&mine != 0 || s.aheadOf(w, ahead)
-		s.settle(w.proc, turn)
+		if len(s.g.procs[w.proc].waits) == 1 {
+			s.settle(w.proc, turn)
+		}
 		if !s.free[w.proc] {
 			ahead |= w.mode.Bit()
 		}
@@ -197,7 +229,7 @@ func (s *simulation) aheadOf(w *wait, mask uint16) bool {
 	return found
 }
 
-func (s *simulation) blocks(p int) bool { return p != s.x && !s.free[p] }
+func (s *simulation) blocks(p int) bool { return !s.gone[p] && !s.free[p] }
 
 // heldOn is what those hold on o who stay, but for one process.
 func (s *simulation) heldOn(o *object, but int) (m uint16) {
@@ -228,13 +260,14 @@ func (s *simulation) held(w *wait) bool {
 	return false
 }
 
-// inherits: w is behind x in a row's queue and would take over x's own wait.
+// inherits: who waits behind an ended one in a row's queue would take over that
+// one's own wait.
 func (s *simulation) inherits(l link) bool {
-	return l.proc == s.x && s.xWaitsForRow() && s.xStuck()
+	return s.gone[l.proc] && s.waitsForRow(l.proc) && s.stays(l.proc)
 }
 
-func (s *simulation) xWaitsForRow() bool {
-	for _, w := range s.g.procs[s.x].waits {
+func (s *simulation) waitsForRow(x int) bool {
+	for _, w := range s.g.procs[x].waits {
 		if w.shape.Type == "transactionid" || w.shape.Type == "tuple" {
 			return true
 		}
@@ -242,10 +275,10 @@ func (s *simulation) xWaitsForRow() bool {
 	return false
 }
 
-// xStuck reports whether x's own wait would stay for its heir.
-func (s *simulation) xStuck() bool {
+// stays reports whether the wait of an ended one would stay for its heir.
+func (s *simulation) stays(x int) bool {
 	stuck := false
-	for _, w := range s.g.procs[s.x].waits {
+	for _, w := range s.g.procs[x].waits {
 		s.g.blockers(w, func(l link) bool {
 			stuck = stuck || s.blocks(l.proc)
 			return !stuck
@@ -271,7 +304,9 @@ func (f *Forest) ends(t *Tree, victims []int) {
 			t.Ends = append(t.Ends, e)
 		}
 	}
-	slices.SortStableFunc(t.Ends[1:], func(a, b End) int { return -cmp.Compare(len(a.Frees), len(b.Frees)) })
+	slices.SortStableFunc(t.Ends[1:], func(a, b End) int {
+		return cmp.Or(-cmp.Compare(a.Direct, b.Direct), -cmp.Compare(len(a.Frees), len(b.Frees)))
+	})
 }
 
 // blocksAny reports whether p may block anybody other than in a row's queue.

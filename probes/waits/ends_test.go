@@ -1,0 +1,263 @@
+package waits
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+func shortKeys(ks []Key) string {
+	var out []string
+	for _, k := range ks {
+		out = append(out, short(k))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestEndsAtOnce: who could run at once decides the order and the advice; those
+// in turn are an upper bound, for who is before them may keep its transaction.
+func TestEndsAtOnce(t *testing.T) {
+	tests := []struct {
+		name, rows string
+		ends       string // pid:at once+in turn, in order
+		best       string // verb pid
+		text       string // part of it
+	}{
+		{
+			"a hot row", "1 X x1\n2 X row3\n2 S x1 @1\n3 X row3 @2\n4 X row3 @3\n5 X row3 @4",
+			"1:1+3", "cancel 1", "frees 1 at once, up to 3 in turn",
+		},
+		{
+			"a chain beside a crowd", "1 X x1\n2 X x2\n2 S x1 @1\n3 X x3\n3 S x2 @2\n4 S x3 @3\n5 S x3 @4\n6 S x3 @5",
+			"1:1+4 3:3+0 2:1+3", "cancel 1", "frees 1 at once, up to 4 in turn",
+		},
+		{
+			"a queued ALTER with two behind it beats its root", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3",
+			"1:1+2 2:2+0", "cancel 2", "frees 2 sessions and loses no committed work",
+		},
+		{
+			"a queued ALTER with one behind it is as good as its root", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2",
+			"1:1+1 2:1+0", "cancel 2", "frees 1 session",
+		},
+		{
+			"more wait for the root's row than in the queue", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 S x1 @3\n5 S x1 @4",
+			"1:3+1 2:1+0", "cancel 1", "frees 3 at once, up to 1 in turn",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := Build(nil, reading(table(t, tt.rows)), nil)
+			tr := f.Trees[0]
+			var got []string
+			for _, e := range tr.Ends {
+				got = append(got, short(e.Key)+":"+itoa(e.Direct)+"+"+itoa(e.InTurn()))
+			}
+			if s := strings.Join(got, " "); s != tt.ends {
+				t.Errorf("ends: got %s, want %s", s, tt.ends)
+			}
+			if s := string(tr.Best.Verb) + " " + short(tr.Best.Key); s != tt.best || !strings.Contains(tr.Best.Text, tt.text) {
+				t.Errorf("best: got %s, %q, want %s, %q", s, tr.Best.Text, tt.best, tt.text)
+			}
+		})
+	}
+}
+
+func itoa(n int) string { return string(rune('0' + n)) } // of a digit
+
+// TestWorkersOfOneGroup: a lock group whose members wait for several sessions runs
+// when all of them have ended, and is no waiter "in turn".
+func TestWorkersOfOneGroup(t *testing.T) {
+	l := reading(table(t, "1 AX t1\n2 AX t2\n30 AS t1 @1\n31 AS t2 @2\n4 AX t3\n5 AS t3 @3\n50 AS t3 @4\n6 X x6\n7 S x6 @5"))
+	for i := range l.Procs {
+		if p := &l.Procs[i]; p.PID >= 30 {
+			p.Kind, p.LeaderPID = "parallel worker", p.PID/10
+		}
+	}
+	l.Procs = append(l.Procs, probes.Session{PID: 3, Kind: probes.KindClient, User: "app"})
+	f := Build(nil, l, nil)
+	for range 2 { // nothing of an earlier question is left over
+		for _, tt := range []struct {
+			ends   []int
+			frees  string
+			direct int
+		}{{[]int{6}, "7", 1}, {[]int{1}, "", 0}, {[]int{2}, "", 0}, {[]int{1, 2}, "3", 1}, {[]int{4}, "5", 1}} {
+			var xs []int
+			for _, pid := range tt.ends {
+				p, _ := f.g.find(Key{PID: pid})
+				xs = append(xs, p)
+			}
+			if e := f.sim.end(xs...); shortKeys(e.Frees) != tt.frees || e.Direct != tt.direct {
+				t.Errorf("ending %v: got %v, %d at once, want %s, %d", tt.ends, e.Frees, e.Direct, tt.frees, tt.direct)
+			}
+		}
+	}
+}
+
+// TestTogether: where one end frees nobody the advice names all that must end.
+func TestTogether(t *testing.T) {
+	idle := func(s *probes.Session) { s.State = "idle in transaction" }
+	tests := []struct {
+		name, rows string
+		set        map[int]func(*probes.Session)
+		verb       Verb
+		with       string
+		frees      int
+		text       string
+	}{
+		{
+			"a table held by two", "1 S t1\n2 S t1\n3 RX t1 @1",
+			map[int]func(*probes.Session){1: idle},
+			Terminate, "2", 1, "end both (terminate 1 and cancel 2): frees 1 session; one alone frees nobody",
+		},
+		{
+			"by three, and a queue behind", "1 RS t1\n2 RS t1\n3 RS t1\n4 X t1 @1\n5 X t1 @2", nil,
+			Cancel, "2 3", 2, "end all 3 (cancel 1, cancel 2 and cancel 3): frees 1 at once, up to 1 in turn",
+		},
+		{
+			"one of them prepared", "p8 S t1\n2 S t1\n3 RX t1 @1", nil,
+			Cancel, "p8", 1, "end both (cancel 2 and roll back prepared transaction 8/1)",
+		},
+		{
+			"one of them stands in a circle", "1 S t1\n2 S t1\n2 X x2\n3 X x3\n2 S x3 @1\n3 S x2 @2\n4 RX t1 @3", nil,
+			Other, "", 0, "ending 1 alone frees nobody",
+		},
+		{
+			"two ways up, to the same two", "1 X x1\n2 X x2\n3 S x1 @1\n4 S x2 @2\n3 S t1\n4 S t1\n5 RX t1 @3", nil,
+			Cancel, "", 1, "cancel 1: frees 1 session",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := reading(table(t, tt.rows))
+			for i := range l.Procs {
+				if set := tt.set[l.Procs[i].PID]; set != nil {
+					set(&l.Procs[i])
+				}
+			}
+			f := Build(nil, l, nil)
+			var a Action
+			for _, tr := range f.Trees {
+				if k := short(tr.Root.Key); k == "1" || k == "2" && tt.name == "one of them prepared" {
+					a = tr.Best
+				}
+			}
+			var with []Key
+			for _, s := range a.With {
+				with = append(with, s.Key)
+			}
+			if a.Verb != tt.verb || shortKeys(with) != tt.with || a.Frees != tt.frees || !strings.Contains(a.Text, tt.text) {
+				t.Errorf("got %+v, want %s with %s freeing %d: %s", a, tt.verb, tt.with, tt.frees, tt.text)
+			}
+		})
+	}
+}
+
+// TestStubs: a waiter with two roots is drawn once, and the other root says so.
+func TestStubs(t *testing.T) {
+	f := Build(nil, reading(table(t, "1 AS t1\n2 RX t1\n3 AX t1 @1\n4 AS t1 @2")), nil)
+	if len(f.Trees) != 2 {
+		t.Fatalf("got %d trees", len(f.Trees))
+	}
+	for _, tr := range f.Trees {
+		if tr.Victims != 2 || tr.Longest != 59*time.Second {
+			t.Errorf("tree of %v: got %d victims, longest %v", tr.Root.Key, tr.Victims, tr.Longest)
+		}
+	}
+	if got, want := strings.Join(f.Notes(f.Node(Key{PID: 2})), "; "), "also blocks 3 (shown under 1)"; !strings.Contains(got, want) {
+		t.Errorf("got notes %q, want %q", got, want)
+	}
+	if got := f.Stubs(f.Node(Key{PID: 1})); got != "" {
+		t.Errorf("the root that has it: got %q", got)
+	}
+}
+
+func TestCircleCounts(t *testing.T) {
+	f := Build(nil, reading(table(t, "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @20\n3 S x1 @30\n8 X x8\n9 S x8 @50")), nil)
+	drawn := f.Drawn()
+	if len(drawn) != 2 || len(f.Trees) != 1 || f.Circle(drawn[0]) == nil || f.Circle(drawn[1]) != nil {
+		t.Fatalf("got %d trees, the first of a circle %v", len(drawn), f.Circle(drawn[0]) != nil)
+	}
+	tr := drawn[0]
+	if tr.Victims != 3 || tr.Longest != 59*time.Second || tr.Slots != 3 {
+		t.Errorf("got %d victims, longest %v, %d slots; want all three, 59s", tr.Victims, tr.Longest, tr.Slots)
+	}
+	if got := f.Circle(tr).Words(f); got != "1, 2" {
+		t.Errorf("members: got %q", got)
+	}
+	found := false
+	for _, x := range Findings(f, nil) {
+		found = found || x.Rule == RuleDeadlock && strings.Contains(x.Message, "in a circle: 1, 2")
+	}
+	if !found {
+		t.Errorf("no finding names the circle: %+v", Findings(f, nil))
+	}
+	f.Keep(11 * time.Second)
+	if f.Hidden != 1 || len(f.Drawn()) != 1 || f.Waiters != 4 {
+		t.Errorf("kept: got %d hidden, %d drawn, %d waiters", f.Hidden, len(f.Drawn()), f.Waiters)
+	}
+	f.Keep(2 * time.Minute)
+	if f.Hidden != 2 || len(f.Drawn()) != 0 || len(f.Cycles) != 0 {
+		t.Errorf("kept: got %d hidden, %d drawn, %d circles", f.Hidden, len(f.Drawn()), len(f.Cycles))
+	}
+}
+
+func TestUnread(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		l    *probes.Locks
+		want bool
+	}{
+		{"nobody waits", nil, false},
+		{"no reading yet", &probes.Locks{Late: "late"}, true},
+		{"too old a server, and somebody waits", &probes.Locks{At: epoch, Reading: probes.ReadIdle, Late: "13", Waiting: 2}, true},
+		{"the table is refused and nobody waits", &probes.Locks{At: epoch, Reading: probes.ReadIdle, Late: "permission denied"}, false},
+		{"an old reading", &probes.Locks{At: epoch, Reading: probes.ReadDetail, Late: "late", Rows: table(t, "1 X x1\n2 S x1 @1")}, false},
+	} {
+		if f := Build(nil, tt.l, nil); f.Unread != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, f.Unread, tt.want)
+		}
+	}
+}
+
+// TestRights: what this login may not do is not recommended; the grant is.
+func TestRights(t *testing.T) {
+	limits := probes.Limits{Roles: []probes.RoleLimit{{Name: "postgres", OID: 10, Superuser: true}, {Name: "app", OID: 20}, {Name: "peer", OID: 30, Member: true}}}
+	server := func(super, signal bool) probes.Server {
+		return probes.Server{VersionNum: 160000, User: "ops", Superuser: super, CanSignal: signal}
+	}
+	tests := []struct {
+		name          string
+		super, signal bool
+		owner         uint32
+		kind, grant   string
+	}{
+		{"superuser", true, true, 10, "", ""},
+		{"no grant", false, false, 20, "", "pg_signal_backend"},
+		{"no grant, a superuser's", false, false, 10, "", "superuser"},
+		{"may signal", false, true, 20, "", ""},
+		{"may signal, a superuser's", false, true, 10, "", "superuser"},
+		{"a member of its role", false, false, 30, "", ""},
+		{"masked", false, true, 20, probes.KindMasked, "pg_read_all_stats"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := reading(table(t, "1 X x1\n2 S x1 @1"))
+			for i := range l.Procs {
+				l.Procs[i].UserOID = tt.owner
+				if tt.kind != "" {
+					l.Procs[i].Kind = tt.kind
+				}
+			}
+			f := Build(&probes.Snapshot{Server: server(tt.super, tt.signal), Limits: limits}, l, nil)
+			a, best := f.Advise(f.Trees[0].Root), f.Trees[0].Best
+			if a.Grant != tt.grant || (a.Terminate == Impossible) != (tt.grant != "") {
+				t.Errorf("advice: got %+v, want grant %q", a, tt.grant)
+			}
+			if tt.kind == "" && best.Grant != tt.grant || tt.grant != "" && !strings.Contains(best.Text, tt.grant) {
+				t.Errorf("best: got %+v, want grant %q", best, tt.grant)
+			}
+		})
+	}
+}

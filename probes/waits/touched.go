@@ -1,0 +1,167 @@
+package waits
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// touched are the relation locks that tell what waits for transactions are about.
+type touched struct {
+	read   bool
+	writes map[Key][]probes.LockTag              // RowExclusive
+	shares map[probes.LockTag][]Key              // RowShare, by table
+	mode   map[int]probes.LockMode               // of the row lock that a pid holds
+	named  map[probes.LockTag]*probes.ObjectName // of what is touched
+}
+
+func newTouched(l *probes.Locks, n names) touched {
+	t := touched{read: len(l.Touched) > 0}
+	if !t.read {
+		return t
+	}
+	t.writes, t.shares = map[Key][]probes.LockTag{}, map[probes.LockTag][]Key{}
+	t.mode, t.named = map[int]probes.LockMode{}, map[probes.LockTag]*probes.ObjectName{}
+	for i := range l.Touched {
+		r := &l.Touched[i]
+		k := Key{PID: r.PID}
+		if r.PID == 0 {
+			k.VXID = r.VXID
+		}
+		t.named[r.Tag] = n[nameKey{r.Tag.Database, classRelation, r.Tag.Relation}]
+		switch r.Mode {
+		case probes.RowExclusiveLock:
+			t.writes[k] = append(t.writes[k], r.Tag)
+		case probes.RowShareLock:
+			t.shares[r.Tag] = append(t.shares[r.Tag], k)
+		}
+	}
+	for i := range l.Rows {
+		if r := &l.Rows[i]; r.Granted && r.PID != 0 && r.Tag.Type == "tuple" {
+			t.mode[r.PID] = r.Mode
+		}
+	}
+	return t
+}
+
+// member is the key under which the locks of a blocker of a wait are kept.
+func (g *graph) member(l link) Key {
+	if k := g.procs[l.proc].key; k.Prepared() {
+		return k
+	}
+	return Key{PID: l.pid}
+}
+
+// key names the unique key that a wait for a transaction without a row is about,
+// "" unknown: of an index that the waiter's statement has open for writing (a
+// statement's locks on indexes end with it), of a table that the other side has
+// written to.
+func (f *Forest) key(w *wait) string {
+	if !f.touched.read {
+		return ""
+	}
+	var found []*probes.ObjectName
+	f.g.blockers(w, func(l link) bool {
+		theirs := f.touched.writes[f.g.member(l)]
+		for _, tag := range f.touched.writes[Key{PID: w.pid}] {
+			o := f.touched.named[tag]
+			if o == nil || !o.Unique || strings.HasPrefix(o.Name, "pg_toast.") || slices.Contains(found, o) {
+				continue
+			}
+			if tag.Relation = o.Parent; slices.Contains(theirs, tag) {
+				found = append(found, o)
+			}
+		}
+		return true
+	})
+	var tables []string
+	for _, o := range found {
+		if t := f.names.relation(o.Database, o.Parent); !slices.Contains(tables, t) {
+			tables = append(tables, t)
+		}
+	}
+	slices.Sort(tables)
+	switch {
+	case len(found) == 1:
+		return "key of " + tables[0] + ", " + index(found[0].Name)
+	case len(tables) == 1:
+		return "key of " + tables[0]
+	case len(tables) == 2:
+		return "key of " + tables[0] + " or " + tables[1]
+	}
+	return ""
+}
+
+// index is an index's name without its schema: its table's.
+func index(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i >= 0 && !strings.HasSuffix(name, `"`) {
+		return name[i+1:]
+	}
+	return name
+}
+
+// sharers are sessions that may share-lock the row that n waits for, besides the
+// one whose transaction it waits for: the lock table shows one at a time. They
+// hold RowShare on the row's table, for a row of it, and the blocker does so too.
+func (f *Forest) sharers(n *Node) []Key {
+	if n.Edge == nil || n.Edge.LockType != "transactionid" {
+		return nil
+	}
+	row, ok := f.g.row[n.Edge.WaiterPID]
+	if !ok {
+		return nil
+	}
+	table := probes.LockTag{Type: "relation", Database: row.Database, Relation: row.Relation}
+	var out []Key
+	shares := false
+	for _, k := range f.touched.shares[table] {
+		p, known := f.g.find(k)
+		switch {
+		case k == n.Edge.Blocker || k.PID == n.Edge.BlockerPID && k.PID != 0:
+			shares = true
+		case k.PID == n.Edge.WaiterPID || known && f.wants(p, row):
+		default:
+			out = append(out, k)
+		}
+	}
+	writes := slices.Contains(f.touched.writes[n.Edge.Blocker], table)
+	if !shares || writes && f.touched.mode[n.Edge.WaiterPID] != probes.AccessExclusiveLock {
+		return nil
+	}
+	slices.SortFunc(out, compareKeys)
+	return out
+}
+
+// wants reports whether p stands in the queue for a row.
+func (f *Forest) wants(p int, row probes.LockTag) bool {
+	return slices.ContainsFunc(f.g.procs[p].waits, func(w *wait) bool {
+		return w.shape == row || w.shape.Type == "transactionid" && f.g.row[w.pid] == row
+	})
+}
+
+// unless is the condition on ending a root that row sharers make.
+func (f *Forest) unless(t *Tree) string {
+	for _, n := range t.Root.Children {
+		if s := f.sharers(n); len(s) > 0 {
+			return ", unless " + f.list(s, "or") + " share-locks the row, too"
+		}
+	}
+	return ""
+}
+
+// list names a few keys.
+func (f *Forest) list(ks []Key, and string) string {
+	const most = 3
+	var parts []string
+	for _, k := range ks[:min(most, len(ks))] {
+		parts = append(parts, f.Name(k))
+	}
+	if len(ks) > most {
+		return strings.Join(parts, ", ") + " " + and + " others"
+	}
+	if last := len(parts) - 1; last > 0 {
+		return strings.Join(parts[:last], ", ") + " " + and + " " + parts[last]
+	}
+	return parts[0]
+}

@@ -1,0 +1,103 @@
+package waits
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// touchedLocks makes relation locks from lines "PID MODE OBJECT".
+func touchedLocks(t *testing.T, l *probes.Locks, text string) {
+	t.Helper()
+	l.Touched = table(t, text)
+	for oid, o := range map[uint32]probes.ObjectName{
+		1: {Name: "public.acct"}, 11: {Name: "public.acct_pkey", Parent: 1, Unique: true}, 12: {Name: "public.acct_mail", Parent: 1, Unique: true},
+		13: {Name: "public.acct_v", Parent: 1}, 2: {Name: "public.log"}, 21: {Name: "public.log_pkey", Parent: 2, Unique: true},
+		3: {Name: "pg_toast.pg_toast_1"}, 31: {Name: "pg_toast.pg_toast_1_index", Parent: 3, Unique: true},
+	} {
+		o.Database, o.Class, o.OID = 5, classRelation, oid
+		l.Names = append(l.Names, o)
+	}
+}
+
+// TestUniqueKey: a wait for a transaction without a row is for a key of an index
+// that the waiter writes to, of a table that the other side has written to.
+func TestUniqueKey(t *testing.T) {
+	tests := []struct{ name, touched, want, note string }{
+		{"one index", "1 RX t1\n2 RX t1\n2 RX t11\n2 RX t13", "key of public.acct, acct_pkey", ""},
+		{"two indexes of one table", "1 RX t1\n2 RX t1\n2 RX t11\n2 RX t12", "key of public.acct", ""},
+		{"another table that the statement writes to", "1 RX t1\n1 RX t13\n2 RX t11\n2 RX t21", "key of public.acct, acct_pkey", ""},
+		{"two tables", "1 RX t1\n1 RX t2\n2 RX t11\n2 RX t21", "key of public.acct or public.log", ""},
+		{"TOAST is none", "1 RX t1\n1 RX t3\n2 RX t11\n2 RX t31", "key of public.acct, acct_pkey", ""},
+		{"nothing in common", "1 RX t2\n2 RX t11", "transaction 1", "for which row or unique key is not known"},
+		{"not read", "", "transaction 1", "for which row or unique key is not known"},
+	}
+	for _, tt := range tests {
+		l := reading(table(t, "1 X x1\n2 S x1 @1"))
+		if tt.touched != "" {
+			touchedLocks(t, l, tt.touched)
+		}
+		f := Build(nil, l, nil)
+		n := f.Node(Key{PID: 2})
+		if n.Edge.Object != tt.want || !strings.Contains(strings.Join(f.Notes(n), "; "), tt.note) {
+			t.Errorf("%s: got %q, notes %q; want %q, %q", tt.name, n.Edge.Object, f.Notes(n), tt.want, tt.note)
+		}
+	}
+	l := reading(table(t, "p8 X x8\n2 S x8 @1"))
+	touchedLocks(t, l, "p8 RX t1\n2 RX t11")
+	if n := Build(nil, l, nil).Node(Key{PID: 2}); n.Edge.Object != "key of public.acct, acct_pkey" {
+		t.Errorf("behind a prepared transaction: got %q", n.Edge.Object)
+	}
+}
+
+// TestSharers: of several that share-lock a row the lock table shows one; who may
+// be the others is said, and that ending one may free nobody.
+func TestSharers(t *testing.T) {
+	tests := []struct{ name, mode, touched, want string }{
+		{"three share it", "X", "1 RS t3\n4 RS t3\n5 RS t3\n2 RX t3", "4 5"},
+		{"who waits for the row itself does not", "X", "1 RS t3\n3 RS t3\n4 RS t3", "4"},
+		{"nobody else", "X", "1 RS t3\n2 RX t3", ""},
+		{"the blocker wrote: an update of no key waits for nobody else", "X", "1 RS t3\n1 RX t3\n4 RS t3", ""},
+		{"the blocker wrote: a delete waits for key-sharers too", "AX", "1 RS t3\n1 RX t3\n4 RS t3", "4"},
+		{"the blocker shares nothing", "AX", "1 RX t3\n4 RS t3", ""},
+		{"of another table", "X", "1 RS t4\n4 RS t4", ""},
+	}
+	for _, tt := range tests {
+		l := reading(table(t, "1 X x1\n2 "+tt.mode+" row3\n2 S x1 @1\n3 X row3 @2\n4 AS t9\n5 AS t9"))
+		l.Touched = table(t, tt.touched)
+		f := Build(nil, l, nil)
+		n := f.Node(Key{PID: 2})
+		if got := shortKeys(f.sharers(n)); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+		text, notes := f.Trees[0].Best.Text, strings.Join(f.Notes(n), "; ")
+		if strings.Contains(text, "unless") != (tt.want != "") || strings.Contains(notes, "share-locked") != (tt.want != "") {
+			t.Errorf("%s: got %q, %q", tt.name, text, notes)
+		}
+	}
+}
+
+// TestSafeSnapshots: the wait is counted, its blockers are named with how to end
+// them, and it is no edge of the lock table.
+func TestSafeSnapshots(t *testing.T) {
+	l := &probes.Locks{
+		At: epoch, Reading: probes.ReadDetail, SafeSnapshots: []probes.SafeSnapshotWait{{PID: 3, Blockers: []int{1, 2}}},
+		Procs: []probes.Session{
+			{PID: 1, Kind: probes.KindClient, User: "app", State: "idle in transaction"},
+			{PID: 2, Kind: probes.KindClient, User: "app", State: "active"},
+			{PID: 3, Kind: probes.KindClient, User: "dump", State: "active", WaitEvent: "SafeSnapshot", QueryStart: epoch.Add(-7e9)},
+		},
+	}
+	f := Build(nil, l, nil)
+	if f.Waiting() != 1 || f.Waiters != 0 || len(f.Edges()) != 0 || len(f.SafeSnapshots) != 1 {
+		t.Fatalf("got %d waiting, %d waiters, edges %v", f.Waiting(), f.Waiters, f.Edges())
+	}
+	s := f.SafeSnapshots[0]
+	if s.Wait != 7e9 || s.Waiter.Role != "dump" || s.Blockers[0].Session == nil {
+		t.Errorf("got %+v", s)
+	}
+	if want := "end both (terminate 1 and cancel 2), or begin it without DEFERRABLE"; s.Best.Text != want || s.Best.Verb != Terminate || len(s.Best.With) != 1 {
+		t.Errorf("got %+v, want %q", s.Best, want)
+	}
+}
