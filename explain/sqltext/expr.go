@@ -25,6 +25,7 @@ const (
 	Cast                      // Args[0] as Name
 	Collate                   // Args[0] collate Name
 	Subquery                  // (SELECT …): Sub
+	Distinct                  // Args[0] IS DISTINCT FROM Args[1]
 	Case                      // searched CASE: when, then, when, then, …, and the else if the count is odd
 )
 

@@ -22,7 +22,7 @@ func seeds(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	files, _ := filepath.Glob("../testdata/corpus/*.sql")
+	files, _ := filepath.Glob("../testdata/*/*.sql")
 	for _, name := range files {
 		if b, err := os.ReadFile(name); err == nil && len(b) < 4096 {
 			f.Add(string(b))

@@ -25,6 +25,7 @@ type scanner struct {
 	pos     int
 	dialect Dialect
 	operand bool // the previous token ends an operand: what follows is no placeholder
+	signs   int  // up to here there are only + and -, each an operator of its own
 }
 
 // at returns the byte d places ahead, 0 behind the end.
@@ -243,6 +244,10 @@ func (s *scanner) digits() {
 // at its end belongs to what follows unless the operator has a special character.
 func (s *scanner) operator() Kind {
 	start := s.pos
+	if start < s.signs {
+		s.pos++
+		return Op
+	}
 	special := false
 	for s.pos < len(s.src) && isOpByte(s.src[s.pos]) {
 		if c := s.src[s.pos]; c == '-' && s.at(1) == '-' || c == '/' && s.at(1) == '*' {
@@ -254,8 +259,12 @@ func (s *scanner) operator() Kind {
 		special = special || strings.IndexByte("~!@#^&|`?%", s.src[s.pos]) >= 0
 		s.pos++
 	}
-	for !special && s.pos > start+1 && (s.src[s.pos-1] == '+' || s.src[s.pos-1] == '-') {
-		s.pos--
+	if !special {
+		end := s.pos
+		for s.pos > start+1 && (s.src[s.pos-1] == '+' || s.src[s.pos-1] == '-') {
+			s.pos--
+		}
+		s.signs = end
 	}
 	if s.pos == start { // a lone comment opener cannot come here; never stand still
 		s.pos++

@@ -128,3 +128,22 @@ func equalInts(a, b []int) bool {
 	}
 	return true
 }
+
+// TestLongRuns reads 256 kB of the same few bytes: were any of it quadratic, it
+// would take minutes, and a statement of 4 MB hours.
+func TestLongRuns(t *testing.T) {
+	for _, piece := range []string{
+		"+", "-", "+-", "=+", "*", "/", "/*", "<", "?", "+?", "%", "%(", "@", "$", "$a", "$a$", ":", "::", ":a", ".", "a.", "1", "1.", "e'", "'", "''", "\"", "\\", ";", "a;",
+		"(", ")", "[", "()", "((a)", ",", "a,", "a ", "not ", "- ", "case ", "case when ", "select ", "(select ", "union ", "with a as (", "x in (", "a = b and ", "a or ", "::a", "[1", "a is ", "at time zone ", "\n", "--\n", "-- name: a\n", "ü", "\x00",
+	} {
+		text := strings.Repeat(piece, 1<<18/len(piece))
+		for d := Auto; d <= At; d++ {
+			LexDialect(text, d)
+		}
+		Split(text)
+		Placeholders(text, Auto)
+		_, _ = ParseExpr(text)
+		_, _ = ParseQuery(text)
+		_, _ = Readable(text)
+	}
+}

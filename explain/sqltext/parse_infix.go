@@ -137,7 +137,11 @@ func (p *parser) isTest(l *Expr, lo int) *Expr {
 		return p.node(IsTrue, lo, l)
 	case p.eat("distinct"):
 		p.eat("from")
-		return p.node2Args(Opaque, lo, l, p.expr(bpIs+1))
+		e := p.node2Args(Distinct, lo, l, p.expr(bpIs+1))
+		if not {
+			return p.node2(Not, lo, e)
+		}
+		return e
 	}
 	for p.cur().Kind == Word && !p.stops() && p.isAny("true", "false", "unknown", "document", "json", "normalized",
 		"nfc", "nfd", "nfkc", "nfkd", "value", "object", "array", "scalar", "with", "without", "unique", "keys", "of") {

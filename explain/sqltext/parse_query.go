@@ -183,6 +183,7 @@ func (p *parser) core(b *Block) {
 		case p.is("group") && p.isAt(1, "by"):
 			b.GroupBy = true
 			p.i += 2
+			p.groups(b)
 			p.toClause()
 		case p.eat("having"):
 			b.Having = true
@@ -191,6 +192,17 @@ func (p *parser) core(b *Block) {
 			b.Window = true
 			p.toClause()
 		default:
+			return
+		}
+	}
+}
+
+// groups reads the list of GROUP BY.
+func (p *parser) groups(b *Block) {
+	for p.i < p.last() && !p.stops() {
+		lo := p.i
+		b.Groups = append(b.Groups, p.full())
+		if !p.eatPunct(",") || p.i == lo {
 			return
 		}
 	}

@@ -41,6 +41,7 @@ type Block struct {
 	Where      *Expr
 	WhereWord  int // where the keyword WHERE starts
 	GroupBy    bool
+	Groups     []*Expr // what GROUP BY lists, as written: a number or a name may stand for an output column
 	Having     bool
 	Window     bool // a WINDOW clause
 	Locking    bool // FOR UPDATE and the like
