@@ -18,7 +18,7 @@ func BenchmarkJudge(b *testing.B) {
 			start := time.Now()
 			for i := range b.N {
 				f := files[i%len(files)]
-				Judge(b.Context(), r, Input{Source: f.name, SQL: f.sql, OwnText: true, SearchPath: "corpus, public"}, o)
+				Judge(b.Context(), r, Input{Source: f.name, SQL: f.sql, OwnText: true, SearchPath: f.path}, o)
 			}
 			b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "statements/s")
 		})

@@ -47,15 +47,19 @@ type BoundValue struct {
 // key >= LEAST(Values) on the Lower side and key <= GREATEST(Values) on the
 // Upper side, unless one of Guards is true. A guard does not look at the row
 // ($1 IS NULL).
+//
+// NotNull says that it holds only for a key that is not NULL: K IS NOT DISTINCT
+// FROM v is true of two NULLs.
 type Bound struct {
-	Values []BoundValue
-	Guards []*sqltext.Expr
+	Values  []BoundValue
+	Guards  []*sqltext.Expr
+	NotNull bool
 }
 
 // Implied extracts the bound that e puts on the key, ok false if there is none.
 // It holds in three-valued logic: only rows for which e is TRUE matter.
 //
-//	K > v, K >= v, K = v, v < K, K BETWEEN v AND …, K IN (v, …), (K, …) > (v, …)   {v}
+//	K > v, K >= v, K = v, v < K, K IS NOT DISTINCT FROM v, K BETWEEN v AND …, K IN (v, …), (K, …) > (v, …)   {v}
 //	AND: the smallest set of its parts     OR: the union, if every part has one
 //	NOT is pushed down                     false, NULL: a part that is never true
 func Implied(e *sqltext.Expr, key Key, side Side) (Bound, bool) {
@@ -96,6 +100,10 @@ func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 		return part{never: e.Name == "null" || (e.Name == "true") == neg}
 	case sqltext.Compare:
 		return x.compare(e, neg)
+	case sqltext.Distinct:
+		if neg {
+			return x.notDistinct(e)
+		}
 	case sqltext.Between:
 		if !neg {
 			return x.between(e)
@@ -128,6 +136,9 @@ func (x extractor) all(args []*sqltext.Expr, neg bool) part {
 }
 
 func (p part) better(q part) bool {
+	if p.NotNull != q.NotNull {
+		return q.NotNull
+	}
 	if len(p.Guards) != len(q.Guards) {
 		return len(p.Guards) < len(q.Guards)
 	}
@@ -160,6 +171,7 @@ func (x extractor) any(args []*sqltext.Expr, neg bool) part {
 // is in both.
 func (p *part) merge(q part) {
 	p.Guards = append(p.Guards, q.Guards...)
+	p.NotNull = p.NotNull || q.NotNull
 next:
 	for _, v := range q.Values {
 		for i, w := range p.Values {

@@ -20,6 +20,20 @@ func (x extractor) compare(e *sqltext.Expr, neg bool) part {
 	return one(BoundValue{Expr: r, Strict: op == ">" || op == "<"})
 }
 
+// notDistinct: an equality, but for two NULLs.
+func (x extractor) notDistinct(e *sqltext.Expr) part {
+	l, r := e.Args[0], e.Args[1]
+	if !x.key.Matches(l) {
+		l, r = r, l
+	}
+	if !x.key.Matches(l) || !x.isValue(r) {
+		return part{}
+	}
+	p := one(BoundValue{Expr: r})
+	p.NotNull = true
+	return p
+}
+
 func one(v BoundValue) part { return part{Bound: Bound{Values: []BoundValue{v}}, found: true} }
 
 // row: (K, …) > (v, …) is decided by its first pair or later ones, so K >= v.

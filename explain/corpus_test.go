@@ -19,9 +19,14 @@ import (
 	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
 )
 
-// corpusFile is one query of testdata/corpus with its header.
+// corpora are the folders of testdata with a schema and queries over it; each
+// folder's name is that of its schema.
+var corpora = []string{"corpus", "shop"}
+
+// corpusFile is one query of a corpus with its header.
 type corpusFile struct {
 	name, sql string
+	path      string // search_path
 	verdict   string // bad, good, smell
 	types     []string
 	args      []string // SQL, $c1 … stand for the cursor's columns
@@ -30,9 +35,13 @@ type corpusFile struct {
 
 func corpus(t testing.TB) []corpusFile {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/corpus/[0-9]*.sql")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no corpus: %v", err)
+	var paths []string
+	for _, c := range corpora {
+		found, err := filepath.Glob("testdata/" + c + "/[0-9]*.sql")
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no corpus in %s: %v", c, err)
+		}
+		paths = append(paths, found...)
 	}
 	var out []corpusFile
 	for _, p := range paths {
@@ -41,7 +50,7 @@ func corpus(t testing.TB) []corpusFile {
 			t.Fatal(err)
 		}
 		query, _, _ := strings.Cut(string(text), "-- @fixed")
-		f := corpusFile{name: filepath.Base(p), sql: sqltext.Split(query)[0].Text}
+		f := corpusFile{name: filepath.Base(p), sql: sqltext.Split(query)[0].Text, path: filepath.Base(filepath.Dir(p)) + ", public"}
 		for _, line := range strings.Split(query, "\n") {
 			if v, ok := strings.CutPrefix(line, "-- verdict: "); ok {
 				f.verdict = v
@@ -114,15 +123,17 @@ func headerAllows(header string, r *Result) error {
 func corpusServer(t testing.TB, in pgserver.Install) (*Runner, *pgx.Conn) {
 	t.Helper()
 	s := pgtest.Start(t, in, pgserver.Options{Settings: map[string]string{"autovacuum": "off"}})
-	schema, err := os.ReadFile("testdata/corpus/schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dsn := s.DSN("postgres", "postgres")
 	conn := pgtest.Connect(t, dsn)
-	for _, st := range sqltext.Split(string(schema)) { // one by one: VACUUM stands alone
-		if _, err := conn.PgConn().Exec(t.Context(), st.Text).ReadAll(); err != nil {
-			t.Fatalf("loading the schema: %v\n%s", err, clip(st.Text, 200))
+	for _, c := range corpora {
+		schema, err := os.ReadFile("testdata/" + c + "/schema.sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range sqltext.Split(string(schema)) { // one by one: VACUUM stands alone
+			if _, err := conn.PgConn().Exec(t.Context(), st.Text).ReadAll(); err != nil {
+				t.Fatalf("loading %s: %v\n%s", c, err, clip(st.Text, 200))
+			}
 		}
 	}
 	r, err := Open(t.Context(), dsn, RunnerOptions{StatementTimeout: time.Minute}) // for slow machines
@@ -140,7 +151,7 @@ func TestCorpus(t *testing.T) {
 		passed, fixed, proved := 0, 0, 0
 		seen := map[string][][]string{} // cursors
 		for _, f := range files {
-			res := Judge(t.Context(), r, Input{Source: f.name, Line: 1, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: "corpus, public"}, Options{})
+			res := Judge(t.Context(), r, Input{Source: f.name, Line: 1, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: f.path}, Options{})
 			if err := headerAllows(f.verdict, res); err != nil {
 				t.Errorf("%s (%s): %v", f.name, f.verdict, err)
 				continue
@@ -152,16 +163,15 @@ func TestCorpus(t *testing.T) {
 			if f.verdict != "bad" {
 				continue
 			}
-			none := res.Fix == nil || res.Fix.SQL == ""
-			if slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Rule == "precedence-bug" }) {
-				if !none { // it would keep the fault
-					t.Errorf("%s: wrong pages, and a fix: %s", f.name, res.Fix.SQL)
-				}
-				continue
-			}
-			if none {
+			if res.Fix == nil || res.Fix.SQL == "" {
 				t.Errorf("%s: no fix; tried %v", f.name, res.Tried)
 				continue
+			}
+			if bug := find(res, "precedence-bug"); bug != nil {
+				meant, _ := bug.Evidence["meant"].(string)
+				if res.Fix.Keeps != bug.Rule || !strings.Contains(res.Fix.Why, "mend that first") || !strings.Contains(meant, " AND (") {
+					t.Errorf("%s: the fix does not say that it keeps the fault: %s; meant %q", f.name, res.Fix.Why, meant)
+				}
 			}
 			if checkFix(t, conn, f, res.Fix, seen) {
 				fixed++
@@ -237,7 +247,7 @@ func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at int, seen map[str
 // cursorRows reads the rows at cursorShares as SQL literals.
 func cursorRows(t *testing.T, conn *pgx.Conn, f corpusFile) [][]string {
 	t.Helper()
-	if _, err := conn.Exec(t.Context(), "SET search_path = corpus, public"); err != nil {
+	if _, err := conn.Exec(t.Context(), "SET search_path = "+f.path); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := conn.Query(t.Context(), fmt.Sprintf(`
@@ -259,6 +269,9 @@ func cursorRows(t *testing.T, conn *pgx.Conn, f corpusFile) [][]string {
 func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []string, count bool) (string, float64) {
 	t.Helper()
 	ctx := t.Context()
+	if _, err := conn.Exec(ctx, "SET search_path = "+f.path); err != nil {
+		t.Fatal(err)
+	}
 	run := func(sql string) [][][]byte {
 		res := conn.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 		if res.Err != nil {

@@ -59,6 +59,7 @@ type Cursor struct {
 	Bounded bool
 	Loose   *sqltext.Expr // a conjunct that bounds the start, but not by the cursor's value
 	Limited bool          // there is a LIMIT
+	Hidden  bool          // it compares an expression over the leading key, which is Keys[0]; Sort has the key itself
 	Swapped bool          // a row comparison with key and value swapped in some pair
 	Term    Term          // the condition: its main conjunct
 	terms   []Term        // all conjuncts of the WHERE

@@ -35,13 +35,20 @@ func findCursor(b *sqltext.Block, sort []SortKey) *Cursor {
 			c.Form = FormJoined
 			return c
 		}
+		for i := range c.Keys {
+			c.Keys[i].Key.Outer = false
+		}
+	}
+	if c.findHidden() {
+		return c
 	}
 	return nil
 }
 
+// fixed: some term lets the key have one value only, or NULL only.
 func fixed(terms []Term, k Key) bool {
 	for _, t := range terms {
-		if t.Fixes(k) {
+		if t.Fixes(k) || t.Expr.Kind == sqltext.IsNull && !t.Not && k.Matches(t.Expr.Args[0]) {
 			return true
 		}
 	}
@@ -240,7 +247,7 @@ func nullBranches(e *sqltext.Expr, key Key, side Side) []*sqltext.Expr {
 	var nulls []*sqltext.Expr
 	bounded := false
 	for _, a := range e.Args {
-		if b, ok := Implied(a, key, side); ok && len(b.Guards) == 0 {
+		if b, ok := Implied(a, key, side); ok && len(b.Guards) == 0 && !b.NotNull {
 			_, far := Implied(a, key, -side)
 			bounded = bounded || !far
 		} else if requiresNull(a, key) {

@@ -136,7 +136,7 @@ func (c *Cursor) collect(t Term) {
 	}
 	t.Whole.Walk(func(e *sqltext.Expr) bool { // all of a NOT that was taken apart
 		switch e.Kind {
-		case sqltext.Compare:
+		case sqltext.Compare, sqltext.Distinct:
 			c.pair(e.Args[0], e.Args[1])
 		case sqltext.Between:
 			if t.Not || e.Name != "" {

@@ -18,7 +18,8 @@ func parse(t testing.TB, sql string) (*sqltext.Query, *sqltext.Normal) {
 }
 
 // cursorCases are spellings of pages as query builders, mappers and people
-// write them; want is "form bound columns", "-" for no cursor.
+// write them; want is "form bound columns", the form marked where sort
+// and cursor are about two things, "-" for no cursor.
 var cursorCases = []struct{ name, sql, want string }{
 	{"flat, lower case", "select * from doc d where d.created_at > ? or d.created_at = ? and d.id > ? order by d.created_at, d.id fetch first ? rows only", "or $1,$2 d.created_at,d.id"},
 	{"nested in parentheses, quoted", `select * from "doc" where ("created_at" > ? or ("created_at" = ? and ("id" > ?))) order by "created_at" asc, "id" asc limit 16`, `or $1,$2 "created_at","id"`},
@@ -38,7 +39,7 @@ var cursorCases = []struct{ name, sql, want string }{
 	{"not through swapped names", "with x (id, a) as (select a, id from t where a > $1 or (a = $1 and id > $2)) select * from x order by a, id limit 5", "-"},
 	{"by number", "select a, id from t where a > $1 or (a = $1 and id > $2) order by 1, 2 limit 5", "or $1 a,id"},
 	{"by output name", "select t.a as k, id from t where t.a > $1 or (t.a = $1 and id > $2) order by k, id limit 5", "or $1 t.a,id"},
-	{"output name hides the column", "select lower(a) as a, id from t where a > $1 or (a = $1 and id > $2) order by a, id limit 5", "-"},
+	{"output name hides the column", "select lower(a) as a, id from t where a > $1 or (a = $1 and id > $2) order by a, id limit 5", "or/hidden $1 a,id"},
 	{"cast item has the column's name", "select a::date, id from t where a > $1 or (a = $1 and id > $2) order by a, id limit 5", "-"},
 	{"table under a WITH query of its name", "with t as (select * from t where a > $1 or (a = $1 and id > $2)) select * from t order by a, id limit 5", "or $1 a,id"},
 	{"fixed key in the middle", "select * from t where p = $1 and (a > $2 or (a = $2 and id > $3)) order by a, p, id limit 5", "or $2 a,id"},
@@ -47,7 +48,19 @@ var cursorCases = []struct{ name, sql, want string }{
 	{"merged column of USING", "select * from t full join u using (a) where t.a > $1 or (t.a = $1 and t.id > $2) order by a, t.id limit 5", "-"},
 	{"filter in the join", "select * from t join u on u.t = t.id and t.p = $3 where t.a > $1 or (t.a = $1 and t.id > $2) order by t.p, t.a, t.id limit 5", "or $1 t.a,t.id"},
 	{"expression key", "select * from t where coalesce(a, '-infinity') > $1 or (coalesce(a, '-infinity') = $1 and id > $2) order by coalesce(a, '-infinity'), id limit 5", "or $1 coalesce(a, '-infinity'),id"},
-	{"other collation", `select * from t where a > $1 or (a = $1 and id > $2) order by a collate "C", id limit 5`, "-"},
+	{"other collation", `select * from t where a > $1 or (a = $1 and id > $2) order by a collate "C", id limit 5`, "or/hidden $1 a,id"},
+	{"cast key", "select * from t where a::date > $1 or (a::date = $1 and id > $2) order by a::date, id limit 5", "or $1 a::date,id"},
+	{"arithmetic key, called", "select * from t where (a + b, id) > ($1, $2) order by a + b, id limit 5", "row $1 a + b,id"},
+	{"time zone key by number", "select (t.a at time zone 'UTC')::date as d, id from t where ((t.a at time zone 'UTC')::date, id) < ($1, $2) order by 1 desc, 2 desc limit 5", "row $1 (t.a at time zone 'UTC')::date,id"},
+	{"extract key", "select * from t where extract(epoch from a) > $1 or (extract(epoch from a) = $1 and id > $2) order by extract(epoch from a), id limit 5", "or $1 extract(epoch from a),id"},
+	{"key under a cast", "select * from t where a::date > $1 or (a::date = $1 and id > $2) order by a, id limit 5", "or/hidden $1 a::date,id"},
+	{"key under a function", "select * from t where date_trunc('day', t.a) >= $1 order by t.a, id limit 5", "single/hidden $1 date_trunc('day', t.a)"},
+	{"key moved", "select * from t where a + interval '1 day' > $1 order by a limit 5", "single/hidden $1 a + interval '1 day'"},
+	{"filter over the key, no cursor", "select * from t where length(a) > $1 order by a, id limit 5", "-"},
+	{"filter over two columns", "select * from t where coalesce(a, b) > $1 order by a, id limit 5", "-"},
+	{"part of a document", "select * from t where a -> 'x' > $1 order by a, id limit 5", "-"},
+	{"not distinct from", "select * from t where a > $1 or (a is not distinct from $1 and id > $2) order by a, id limit 5", "or $1 a,id"},
+	{"rows whose key is NULL", "select * from t where a is null and id > $1 order by a, id limit 5", "single $1 id"},
 	{"USING an operator", "select * from t where a < $1 or (a = $1 and id < $2) order by a using >, id using > limit 5", "or $1 a,id"},
 	{"row", "select * from t where (a, id) < ($1, $2) order by a desc, id desc limit 5", "row $1 a,id"},
 	{"row with a cast", "select * from t where row(a, id) >= row($1::date, $2) order by a, id limit 5", "row $1::date a,id"},
@@ -92,7 +105,7 @@ func TestRecogniseCursor(t *testing.T) {
 			for _, v := range x.Bound.Values {
 				values = append(values, v.Expr.Text())
 			}
-			got = string(x.Form) + " " + strings.Join(values, ",") + " " + strings.Join(x.Columns(), ",")
+			got = string(x.Form) + map[bool]string{true: "/hidden"}[x.Hidden] + " " + strings.Join(values, ",") + " " + strings.Join(x.Columns(), ",")
 			if part := q.SQL[x.Start:x.End]; !strings.Contains(c.sql, "?") && part != x.Term.Whole.Text() {
 				t.Errorf("%s: the range %q is not the condition %q", c.name, part, x.Term.Whole.Text())
 			}

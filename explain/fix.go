@@ -21,6 +21,8 @@ const (
 	RowSubselect  FixKind = "row-subselect"  // the joined cursor row as a sub-select in a row comparison
 	TwoStatements FixKind = "two-statements" // one for the first page, one for the next
 	GuardedBound  FixKind = "guarded-bound"  // a bound that is infinite on the first page
+	CastValue     FixKind = "cast-value"     // the values cast to the types of the keys
+	NullsOrder    FixKind = "nulls-order"    // NULLS FIRST or LAST as an index has it, for keys that are NOT NULL
 )
 
 // Candidate is a rewrite of a statement. Whether it is faster is for the planner
@@ -39,6 +41,7 @@ type Candidate struct {
 	Assumes    []string // what must be true besides the text; empty: same rows in any case
 	Proof      []string // why the rows are the same, line by line
 	Claim      *Claim   // what the server can be asked to prove; nil without a bound
+	Fault      string   // rule of an error in the page that the rewrite keeps, for it keeps the rows; "" for none
 }
 
 // Rendered is a candidate in the spelling of the statement's source.
@@ -114,27 +117,36 @@ func moveUp(sql string) (string, []int) {
 
 // Fixes proposes rewrites of a statement whose cursor is c, the preferred one
 // first: those that assume nothing before those that do. It returns nil for a
-// cursor that needs none, that cannot be rewritten safely, or that gives wrong
-// pages: its fault comes first.
+// cursor that needs none or that cannot be rewritten safely. A rewrite keeps the
+// rows, so it keeps the fault of a page that gives wrong ones, and says so.
 func Fixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
-	if c == nil || faulty(q, c, f) {
+	if c == nil {
 		return nil
 	}
-	return rewrites(q, c, f)
+	out := rewrites(q, c, f)
+	if fault := faultOf(q, c, f); fault != "" {
+		for i := range out {
+			out[i].Fault = fault
+		}
+	}
+	return out
 }
 
-// faulty: the page loses or repeats rows whatever the data. A rewrite would keep
-// the fault.
-func faulty(q *sqltext.Query, c *Cursor, f Facts) bool {
+// faultOf is the rule by which the page loses or repeats rows whatever the data,
+// "" for none.
+func faultOf(q *sqltext.Query, c *Cursor, f Facts) string {
 	s := &smeller{q: q, facts: f}
 	s.order(c)
-	return slices.ContainsFunc(s.out, func(x Smell) bool { return x.Severity == Error })
+	if i := slices.IndexFunc(s.out, func(x Smell) bool { return x.Severity == Error }); i >= 0 {
+		return s.out[i].Rule
+	}
+	return ""
 }
 
 // rewrites proposes those that keep the rows, right or wrong.
 func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}
-	if w.facts.unstable(c.Keys[0].Key.Expr) != "" {
+	if c.Hidden || w.facts.unstable(c.Keys[0].Key.Expr) != "" {
 		return nil
 	}
 	switch c.Form {
@@ -153,6 +165,7 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 		w.bound()
 		w.row(true)
 	}
+	w.castValues()
 	out := slices.DeleteFunc(w.out, func(c Candidate) bool { return c.SQL == q.SQL })
 	slices.SortStableFunc(out, func(a, b Candidate) int { return min(len(a.Assumes), 1) - min(len(b.Assumes), 1) })
 	return out
@@ -229,6 +242,9 @@ func (w *rewriter) before(text string, e *sqltext.Expr) []sqltext.Edit {
 // ok is false if a value cannot be written a second time.
 func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 	if len(b.Values) == 0 || len(b.Guards) > 0 {
+		return "", nil, false
+	}
+	if is, _ := w.facts.notNull(w.c.Block, w.c.Keys[0].Key.Expr); b.NotNull && !is {
 		return "", nil, false
 	}
 	values := make([]string, 0, len(b.Values))

@@ -15,6 +15,8 @@ type Facts struct {
 	// Stable names functions known not to be volatile, beyond PostgreSQL's own
 	// common ones.
 	Stable map[string]bool
+	// Params are the types of $1, $2, …, as far as they are known.
+	Params []string
 }
 
 // FactsFrom takes the tables of a query from a catalog, found by the names in
@@ -96,7 +98,8 @@ func (f Facts) column(b *sqltext.Block, e *sqltext.Expr) *Column {
 	return known.Columns[e.Name]
 }
 
-// notNull: is the key known to be NOT NULL, or known to be nullable?
+// notNull: is the key known to be NOT NULL, or known to be nullable? The columns
+// of views never say NOT NULL, whatever stands behind them.
 func (f Facts) notNull(b *sqltext.Block, e *sqltext.Expr) (is, known bool) {
 	c := f.column(b, e)
 	if c == nil {
@@ -110,6 +113,10 @@ func (f Facts) notNull(b *sqltext.Block, e *sqltext.Expr) (is, known bool) {
 		if other != t && i > 0 && (other.Join == "right" || other.Join == "full") {
 			return false, true
 		}
+	}
+	switch f.table(t).Kind {
+	case "v", "m", "f":
+		return c.NotNull, c.NotNull
 	}
 	return c.NotNull, true
 }

@@ -72,6 +72,24 @@ func (c *Cursor) exact(merged bool) *lexicographic {
 	return nil
 }
 
+// halves are the sides of a BETWEEN that compare a key with its value, where the
+// other side is another limit, which only leaves out more rows.
+func (c *Cursor) halves(comp *compiler) []unit {
+	var out []unit
+	for _, t := range c.terms {
+		if t.Not || t.Expr.Kind != sqltext.Between || t.Expr.Name != "" {
+			continue
+		}
+		low, high := comp.pair(t.Expr.Args[0], t.Expr.Args[1], ">="), comp.pair(t.Expr.Args[0], t.Expr.Args[2], "<=")
+		if low != nil && high == nil {
+			out = append(out, unit{t.Whole, low})
+		} else if low == nil && high != nil {
+			out = append(out, unit{t.Whole, high})
+		}
+	}
+	return out
+}
+
 // compares: is there a comparison in it, not only NULL tests?
 func (f *formula) compares() bool {
 	if f.kind == sqltext.Compare {
@@ -129,6 +147,7 @@ func (c *Cursor) disagreement() (d *difference, known bool) {
 	if len(units) == 0 {
 		return nil, false
 	}
+	units = append(units, c.halves(comp)...)
 	desc := directions(comp.keys)
 	cases(len(comp.keys), comp.nulls, func(s []standing) bool {
 		own := true

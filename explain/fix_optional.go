@@ -28,9 +28,7 @@ func (w *rewriter) twoStatements() {
 		return
 	}
 	if cur := RecogniseCursor(nested); cur != nil {
-		if faulty(nested, cur, w.facts) {
-			return
-		}
+		c.Fault = faultOf(nested, cur, w.facts)
 		for _, better := range Fixes(nested, cur, w.facts) {
 			if better.Kind == TwoStatements || better.Kind == GuardedBound || better.Kind == UnionAll {
 				continue

@@ -17,6 +17,7 @@ func docFacts() Facts {
 	unique := []*Index{{Name: "pk", Unique: true, Valid: true, Primary: true, Method: "btree", Keys: []IndexKey{{Text: "id", Column: "id"}}}}
 	return Facts{Tables: map[string]*Table{
 		"doc": {Name: "doc", Kind: "r", Columns: cols, Indexes: unique}, "log": {Name: "log", Kind: "p", Columns: cols, Indexes: unique},
+		"live": {Name: "live", Kind: "v", Columns: cols},
 	}}
 }
 
@@ -115,10 +116,32 @@ func TestFixes(t *testing.T) {
 		}},
 		{
 			"a filter in one branch", "select * from doc where p = $1 and a > $2 or a = $2 and b > $3 order by a, b limit 5",
-			nil,
+			[]string{"add-bound! precedence-bug: select * from doc where a >= $2 and (p = $1 and a > $2 or a = $2 and b > $3) order by a, b limit 5"},
 		},
-		{"tie the wrong way: a rewrite would keep the fault", "select * from doc where a > $1 or (a = $1 and b < $2) order by a, b limit 5", nil},
-		{"the same in a CASE", "select * from doc where case when $1 is null then true else a > $1 or (a = $1 and b < $2) end order by a, b limit 5", nil},
+		{
+			"tie the wrong way: the rewrite keeps the fault and says so", "select * from doc where a > $1 or (a = $1 and b < $2) order by a, b limit 5",
+			[]string{"add-bound! cursor-against-order: select * from doc where a >= $1 and (a > $1 or (a = $1 and b < $2)) order by a, b limit 5"},
+		},
+		{
+			"the same in a CASE", "select * from doc where case when $1 is null then true else a > $1 or (a = $1 and b < $2) end order by a, b limit 5",
+			[]string{"two-statements! cursor-against-order: select * from doc where a >= $1 and (a > $1 or (a = $1 and b < $2)) order by a, b limit 5 | $1 is null | select * from doc order by a, b limit 5"},
+		},
+		{"the key under a cast", "select * from doc where created_at::date > $1 or (created_at::date = $1 and id > $2) order by created_at, id limit 5", nil},
+		{
+			"values that cast the key", "select * from doc where seq > $1::numeric or (seq = $1::numeric and id > $2) order by seq, id limit 5",
+			[]string{
+				"row-comparison: select * from doc where (seq, id) > ($1::numeric, $2) order by seq, id limit 5",
+				"add-bound: select * from doc where seq >= $1::numeric and (seq > $1::numeric or (seq = $1::numeric and id > $2)) order by seq, id limit 5",
+				"cast-value*: select * from doc where seq > $1::numeric::bigint or (seq = $1::numeric::bigint and id > $2) order by seq, id limit 5",
+				"row-comparison*: select * from doc where (seq, id) > ($1::numeric::bigint, $2) order by seq, id limit 5",
+				"add-bound*: select * from doc where seq >= $1::numeric::bigint and (seq > $1::numeric::bigint or (seq = $1::numeric::bigint and id > $2)) order by seq, id limit 5",
+			},
+		},
+		{
+			"a tie that is not distinct", "select * from doc where created_at > $1 or (created_at is not distinct from $1 and id > $2) order by created_at, id limit 5",
+			[]string{"add-bound: select * from doc where created_at >= $1 and (created_at > $1 or (created_at is not distinct from $1 and id > $2)) order by created_at, id limit 5"},
+		},
+		{"the same over a key that may be NULL", "select * from doc where closed_at > $1 or (closed_at is not distinct from $1 and id > $2) order by closed_at, id limit 5", nil},
 		{
 			"inside a delete", "delete from doc where id in (select id from doc where a > $1 or (a = $1 and id > $2) order by a, id limit 5)",
 			[]string{
@@ -131,7 +154,7 @@ func TestFixes(t *testing.T) {
 		var got []string
 		for _, x := range Fixes(q, RecogniseCursor(q), docFacts()) {
 			r := x.Render(n)
-			s := string(x.Kind) + map[bool]string{true: "*"}[len(x.Assumes) > 0] + ": " + r.SQL
+			s := string(x.Kind) + map[bool]string{true: "*"}[len(x.Assumes) > 0] + map[bool]string{true: "! " + x.Fault}[x.Fault != ""] + ": " + r.SQL
 			if x.First != "" {
 				s += " | " + x.When + " | " + r.First
 			}

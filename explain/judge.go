@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -165,12 +166,14 @@ func (j *judgement) loadFor(ctx context.Context, t *plan.Tree) (Catalog, error) 
 // decide draws verdict and findings from the generic plan.
 func (j *judgement) decide(catalog Catalog) {
 	j.out.Scans = Scans(j.plan.Tree, catalog, j.known)
-	j.page = pageVerdict(j.out.Scans, j.cursor, j.pageRows())
+	j.out.PageRows = j.pageRows()
+	j.page = pageVerdict(j.out.Scans, j.cursor, j.out.PageRows)
 	j.out.Verdict = j.page.verdict
 	j.out.Plans = append(j.out.Plans, caseOf("generic", j.plan, j.out.Scans))
-	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans)...)
+	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans, j.cursor, j.out.PageRows)...)
 	if j.query != nil {
 		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
+		j.facts.Params = j.ask.types
 		j.out.Findings = append(j.out.Findings, j.smells()...)
 	}
 }
@@ -196,14 +199,40 @@ func schemas(path string) []string {
 	return out
 }
 
-// pageRows is how many rows a page has: the limit where the plan knows it, else
-// a usual one, for a limit that is a parameter counts as a tenth of all rows.
-func (j *judgement) pageRows() float64 {
+// pageRows is how many rows a page has, nil for a statement without a limit. A
+// limit that is a parameter counts as a tenth of all rows in a generic plan, so
+// that a usual page is assumed instead, unless its value was given.
+func (j *judgement) pageRows() *PageRows {
 	n := j.plan.Root.Find(func(n *plan.Node) bool { return n.Type == "Limit" })
-	if n == nil || n.PlanRows > 1000 || n.PlanRows < 1 {
-		return defaultPageRow
+	if n == nil {
+		return nil
 	}
-	return n.PlanRows
+	b := limitBlock(j.query)
+	if b != nil && !b.Limit.Walk(func(x *sqltext.Expr) bool { return paramNumber(x) == 0 }) {
+		if p := paramNumber(b.Limit); p > 0 && j.known != nil && p <= len(j.known.Params) {
+			if rows, err := strconv.ParseFloat(j.known.Params[p-1], 64); err == nil && rows >= 1 {
+				return &PageRows{Rows: rows}
+			}
+		}
+		return &PageRows{Rows: defaultPageRow, Assumed: true}
+	}
+	if n.PlanRows > 1000 && b == nil || n.PlanRows < 1 {
+		return &PageRows{Rows: defaultPageRow, Assumed: true}
+	}
+	return &PageRows{Rows: n.PlanRows}
+}
+
+// limitBlock is the first block with a limit, nil for none.
+func limitBlock(q *sqltext.Query) *sqltext.Block {
+	if q == nil {
+		return nil
+	}
+	for _, b := range q.Blocks {
+		if b.Limit != nil {
+			return b
+		}
+	}
+	return nil
 }
 
 // failure is the finding for a statement that could not be judged.

@@ -93,7 +93,7 @@ func (j *judgement) customPlans(ctx context.Context, catalog Catalog) error {
 		kase := caseOf(c.name, p, scans)
 		kase.Params = args
 		j.out.Plans = append(j.out.Plans, kase)
-		worst = pageVerdict(scans, j.cursor, j.pageRows())
+		worst = pageVerdict(scans, j.cursor, j.out.PageRows)
 	}
 	if last := j.out.Plans[len(j.out.Plans)-1]; j.out.Verdict == StartsAtOldest && worst.verdict.rank() < StartsAtOldest.rank() {
 		return j.sixth(ctx, catalog, last)
@@ -121,7 +121,7 @@ func (j *judgement) sixth(ctx context.Context, catalog Catalog, last Case) error
 	if err != nil {
 		return nil
 	}
-	if pageVerdict(Scans(p.Tree, catalog, j.known), j.cursor, j.pageRows()).verdict == StartsAtOldest {
+	if pageVerdict(Scans(p.Tree, catalog, j.known), j.cursor, j.out.PageRows).verdict == StartsAtOldest {
 		j.out.Findings = append(j.out.Findings, Finding{
 			Rule: "plan-flips-at-sixth-execution", Severity: Warn, Subject: subjectOf(j.page.scan),
 			Message:  "prepared, it plans well five times for a cursor near the end, then keeps the generic plan, which starts at the first row",

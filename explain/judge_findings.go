@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // pageOf is the judgement of a statement from its scans and its cursor.
@@ -16,11 +18,19 @@ type pageOf struct {
 //
 // A seek makes a page "starts-at-cursor" only if something bounds it; what is
 // left of the filter decides whether it reads far beyond a page.
-func pageVerdict(scans []*Scan, c *Cursor, pageRows float64) pageOf {
+func pageVerdict(scans []*Scan, c *Cursor, rows *PageRows) pageOf {
 	var limited []*Scan
 	for _, s := range scans {
 		if s.Limited {
 			limited = append(limited, s)
+		}
+	}
+	if len(limited) == 0 && c != nil { // the page is read whole, for a hash join
+		for _, s := range scans {
+			if s.beside && s.Node.Type == "Seq Scan" {
+				s.Class, s.Why, s.Limited = FullSort, "its rows are all read for a join and sorted", true
+				limited = append(limited, s)
+			}
 		}
 	}
 	s := worstScan(limited)
@@ -35,7 +45,7 @@ func pageVerdict(scans []*Scan, c *Cursor, pageRows float64) pageOf {
 		p.verdict = StartsAtCursor
 	case s.Class == PartSort && c == nil:
 		p.verdict = NotApplicable
-	case s.Class == Seek && s.readsFar(pageRows):
+	case s.Class == Seek && s.readsFar(rows):
 		p.verdict = ReadsAllAfterCursor
 	}
 	return p
@@ -44,17 +54,30 @@ func pageVerdict(scans []*Scan, c *Cursor, pageRows float64) pageOf {
 // readsFar estimates whether a scan that starts at the cursor still reads many
 // rows a page, because the rest of the filter keeps few. PostgreSQL expects a
 // third of the rows behind a bound whose value it does not know.
-func (s *Scan) readsFar(pageRows float64) bool {
+func (s *Scan) readsFar(rows *PageRows) bool {
 	n := s.Node
 	if !s.Ordered || len(s.Fixed) > 0 || n.Filter == "" || s.Rows() <= 0 {
 		return false
 	}
 	kept := n.PlanRows / (s.Rows() / 3)
-	return kept < lossyShare && pageRows/max(kept, 1e-9) > farRows
+	page := float64(defaultPageRow)
+	if rows != nil {
+		page = rows.Rows
+	}
+	return kept < lossyShare && page/max(kept, 1e-9) > farRows
 }
 
-// verdictFindings are the findings that the plan gives rise to.
-func verdictFindings(p pageOf, scans []*Scan) []Finding {
+// assumed says what a verdict about a page's rows rests on.
+func (r *PageRows) assumed() string {
+	if r == nil || !r.Assumed {
+		return ""
+	}
+	return fmt.Sprintf(" (for a page of %.0f rows, which is assumed: its limit is not known)", r.Rows)
+}
+
+// verdictFindings are the findings that the plan gives rise to; c is the cursor
+// that the text shows, nil for none.
+func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Finding {
 	s := p.scan
 	if s == nil {
 		return unlimitedFindings(scans)
@@ -64,14 +87,14 @@ func verdictFindings(p pageOf, scans []*Scan) []Finding {
 	}}
 	switch {
 	case p.verdict == StartsAtOldest, s.Class == WeakStart && s.Doubt:
-		startFinding(s, &f)
+		startFinding(s, c, &f)
 	case p.verdict == SortsWholeTable:
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
 	case p.verdict == ReadsAllAfterCursor:
 		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
-		f.Message = "the scan starts at the cursor, but few of the rows behind it pass the rest of the filter"
+		f.Message = "the scan starts at the cursor, but few of the rows behind it pass the rest of the filter" + rows.assumed()
 		if s.Class == PartSort {
 			f.Message = "a page reads and sorts all rows that the index condition leaves: " + s.Why
 		}
@@ -87,19 +110,20 @@ func verdictFindings(p pageOf, scans []*Scan) []Finding {
 }
 
 // startFinding names what makes a scan start too early.
-func startFinding(s *Scan, f *Finding) {
-	f.Action = "use the fix, or compare rows: (a, b) > ($1, $2)"
+func startFinding(s *Scan, c *Cursor, f *Finding) {
+	row := c.after(s.Side)
+	f.Action = "use the fix, or compare rows: " + row
 	switch s.Class {
 	case PrefixScan:
 		f.Rule = "cursor-starts-at-oldest"
-		f.Message = fmt.Sprintf("every page starts at the %s row of %s and throws away all rows before the cursor: %s", firstRow(s), s.Node.Index, s.Why)
+		f.Message = fmt.Sprintf("every page starts at the list's first row, the %s %s in %s, and throws away all rows before the cursor: %s", firstRow(s), s.Key, s.Node.Index, s.Why)
 	case WeakStart:
 		f.Rule = "cursor-starts-at-looser-limit"
 		f.Message = "the scan throws away the rows between a looser limit and the cursor: " + s.Why
 	case WeakBound:
 		f.Rule = "cursor-bound-on-few-values"
 		f.Message = "the scan throws away the rows before the cursor that share its first key: " + s.Why
-		f.Action = "compare rows: (a, b) > ($1, $2) starts at the cursor itself"
+		f.Action = "compare rows: " + row + " starts at the cursor itself"
 	case NullBranch:
 		f.Rule = "cursor-null-branch"
 		f.Message = "every page starts at the first row: " + s.Why
@@ -107,10 +131,7 @@ func startFinding(s *Scan, f *Finding) {
 	case OpaqueKey:
 		f.Rule = "cursor-key-hidden"
 		f.Message = "every page starts at the first row: " + s.Why
-		f.Action = "compare the key itself; make the first page and the next page two statements"
-		if strings.Contains(s.Why, "an expression") {
-			f.Severity = Warn
-		}
+		f.Action = hiddenAction(s, f)
 	}
 	if s.Doubt && s.Class == WeakStart {
 		f.Severity = Info
@@ -118,12 +139,27 @@ func startFinding(s *Scan, f *Finding) {
 	}
 }
 
-// firstRow is how the first row of a scan is called.
+// hiddenAction says what to do about a key that something hides from its index,
+// and takes an expression, which may be meant, for a warning.
+func hiddenAction(s *Scan, f *Finding) string {
+	switch {
+	case strings.Contains(s.Why, "a CASE"):
+		return "make the first page and the next page two statements"
+	case strings.Contains(s.Why, "a cast"):
+		return "compare the key itself, and give the value the key's type"
+	case strings.Contains(s.Why, "another collation"):
+		return "sort and compare under one collation"
+	}
+	f.Severity = Warn
+	return "compare the key itself, or sort by the expression and index it"
+}
+
+// firstRow says which value of its key an ordered scan begins with.
 func firstRow(s *Scan) string {
 	if s.Side == Upper {
-		return "newest (last)"
+		return "highest"
 	}
-	return "oldest (first)"
+	return "lowest"
 }
 
 func subjectOf(s *Scan) string {
@@ -163,6 +199,9 @@ func (j *judgement) smells() []Finding {
 		f.Evidence = map[string]any{"start": start, "end": end}
 		if start >= 0 && start <= len(j.norm.Source) {
 			f.Evidence["line"] = max(j.in.Line, 1) + strings.Count(j.norm.Source[:start], "\n")
+		}
+		if s.Mend != nil {
+			f.Evidence["meant"] = sqltext.Splice(j.norm.Source, j.norm.Original(s.Mend))
 		}
 		out = append(out, f)
 	}

@@ -42,11 +42,15 @@ func (j *judgement) fix(ctx context.Context, catalog Catalog) error {
 
 // options are the candidates that the planner finds better, the best first.
 func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
-	if j.query == nil || j.cursor == nil {
+	if j.query == nil {
 		return nil
 	}
+	candidates := Fixes(j.query, j.cursor, j.facts)
+	if j.out.Verdict == SortsWholeTable {
+		candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
+	}
 	var out []*option
-	for _, c := range Fixes(j.query, j.cursor, j.facts) {
+	for _, c := range candidates {
 		o, why := j.try(ctx, catalog, c)
 		if why != "" {
 			j.reject(c, why)
@@ -114,7 +118,7 @@ func (j *judgement) try(ctx context.Context, catalog Catalog, c Candidate) (*opt
 		return nil, err.Error()
 	}
 	o.scans = Scans(o.plan.Tree, catalog, j.known)
-	o.page = pageVerdict(o.scans, j.cursor, j.pageRows())
+	o.page = pageVerdict(o.scans, j.cursor, j.out.PageRows)
 	if o.page.verdict.rank() >= j.page.verdict.rank() {
 		why := "its plan is no better"
 		if o.page.scan != nil {
@@ -131,8 +135,10 @@ func (j *judgement) try(ctx context.Context, catalog Catalog, c Candidate) (*opt
 // that does start there, for it takes the rows before the cursor for few.
 func (j *judgement) worse(o *option) string {
 	s := o.page.scan
-	switch before := j.plan.Root.TotalCost; {
+	switch before := j.costBefore(); {
 	case o.page.verdict == StartsAtCursor:
+		return ""
+	case j.cursor == nil && s != nil && s.Class == FromStart: // a first page, in order
 		return ""
 	case s != nil && !s.Tiny() && (s.Class == FromStart || s.Class == NoIndex):
 		return "its plan starts at the first row: " + s.Why
@@ -140,6 +146,16 @@ func (j *judgement) worse(o *option) string {
 		return fmt.Sprintf("its plan costs more: %.0f instead of %.0f", o.plan.Root.TotalCost, before)
 	}
 	return ""
+}
+
+// costBefore is what a page costs as it is: by the planner, but for one that
+// starts too early at least half of the scan, as for a cursor in the middle.
+func (j *judgement) costBefore() float64 {
+	cost := j.plan.Root.TotalCost
+	if s := j.page.scan; s != nil && s.Class.early() {
+		cost = max(cost, s.Node.TotalCost/2)
+	}
+	return cost
 }
 
 // better prefers the better verdict, then what assumes less, then what prunes
@@ -167,8 +183,11 @@ func (j *judgement) offer(o *option) {
 		SQL: o.rendered.SQL, Kind: string(o.Kind), Equivalent: o.proof.level,
 		Before: j.out.Plans[0], After: caseOf("generic", o.plan, o.scans),
 		Why: whyOf(o.Candidate), Proof: o.proof.lines, Steps: o.steps,
-		Bind: o.rendered.Bind, First: o.rendered.First, When: o.When, Assumes: o.Assumes,
+		Bind: o.rendered.Bind, First: o.rendered.First, FirstBind: o.rendered.FirstBind, When: o.When, Assumes: o.Assumes, Keeps: o.Fault,
 		Changed: [2]int{o.rendered.NewStart, o.rendered.NewEnd},
+	}
+	if o.Fault != "" {
+		f.Why += "; it keeps the rows, so it keeps " + o.Fault + " too: mend that first"
 	}
 	if o.checked > 0 && f.Equivalent == NotProved {
 		f.Equivalent = Checked
@@ -191,6 +210,10 @@ func whyOf(c Candidate) string {
 		return "the cursor's row is looked up first, so that the scan can start at it"
 	case TwoStatements:
 		return "the first page and the next pages are two statements, each with a plan of its own"
+	case CastValue:
+		return "a value of the key's type leaves the key as it is, so that its index can be used"
+	case NullsOrder:
+		return "without NULLs their place in the order is no matter, and so the page has the order of an index"
 	case GuardedBound:
 		return "the bound is infinite where there is no cursor: " + c.Bound
 	}

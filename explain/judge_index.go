@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
-
-	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // IndexKind is the kind of a Fix that is an index.
@@ -17,21 +13,17 @@ const IndexKind = "index"
 // withoutIndex is the case of a plan that does not know the proposed index.
 const withoutIndex = "without-index"
 
-// proposal is an index that would give a page its order.
-type proposal struct {
-	table   *Table
-	columns []string // quoted, with DESC where the order needs it
-	width   int
-}
-
 // indexFix proposes an index where no rewrite is enough: the columns that
 // equalities fix, then the sort keys with their directions. With hypopg the
 // planner is asked; an index that it would not use, or that makes the page no
 // better, is not offered. Without hypopg the proposal says that nobody asked.
 // A rewrite that was found keeps its place and gets the index beside it.
 func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option) error {
-	p, ok := j.propose(catalog)
-	if !ok || p.exists() {
+	p, why := j.propose(ctx, catalog)
+	if why != "" && j.page.scan != nil && j.page.scan.Class == FullSort {
+		j.out.Tried = append(j.out.Tried, Rejected{Kind: IndexKind, Why: why})
+	}
+	if why != "" || p.exists() {
 		return nil
 	}
 	create := p.sql(true)
@@ -118,129 +110,6 @@ func (p pageOf) cost() float64 {
 		n = n.Parent
 	}
 	return n.TotalCost
-}
-
-// propose works out the index from the deciding scan and the page's order. ok is
-// false where a key is not a plain column of the scanned table.
-func (j *judgement) propose(catalog Catalog) (proposal, bool) {
-	s := j.page.scan
-	if s == nil || s.Table == nil || j.query == nil {
-		return proposal{}, false
-	}
-	p := proposal{table: s.Table}
-	if root := catalog[s.Table.Root]; root != nil {
-		p.table = root
-	}
-	used := map[string]bool{}
-	for _, name := range j.equalities(s) {
-		if c := p.table.column(name); c != nil && !used[name] {
-			used[name] = true
-			p.columns = append(p.columns, pgx.Identifier{name}.Sanitize())
-			p.width += c.Width
-		}
-	}
-	order := pageOrder(j.query, j.cursor)
-	for _, k := range order {
-		e := k.Key.Expr
-		if e == nil || e.Kind != sqltext.Column {
-			return proposal{}, false
-		}
-		c := p.table.column(e.Name)
-		if c == nil {
-			return proposal{}, false
-		}
-		if used[e.Name] {
-			continue
-		}
-		used[e.Name] = true
-		p.columns = append(p.columns, keyText(k, order[0].Desc))
-		p.width += c.Width
-	}
-	return p, len(order) > 0
-}
-
-// keyText writes a sort key as an index column. Of an order that begins with a
-// descending key the whole is turned round: the scan goes backward.
-func keyText(k SortKey, turned bool) string {
-	text := pgx.Identifier{k.Key.Expr.Name}.Sanitize()
-	desc, nullsFirst := k.Desc != turned, k.NullsFirst != turned
-	if desc {
-		text += " DESC"
-	}
-	switch {
-	case nullsFirst == desc: // the default
-	case nullsFirst:
-		text += " NULLS FIRST"
-	default:
-		text += " NULLS LAST"
-	}
-	return text
-}
-
-// equalities lists the columns that the scan's conditions hold to one value.
-func (j *judgement) equalities(s *Scan) []string {
-	var out []string
-	for _, text := range []string{s.Node.IndexCond, s.Node.RecheckCond, s.Node.Filter} {
-		for _, t := range Conjuncts(parseCond(text)) {
-			if t.Not || (t.Expr.Kind != sqltext.Compare || t.Expr.Cmp != "=") && (t.Expr.Kind != sqltext.Opaque || t.Expr.Name != "any" || len(t.Expr.Args) != 2) {
-				continue
-			}
-			for i, e := range t.Expr.Args {
-				if c := column(e); c != nil && !t.Expr.Args[1-i].HasColumn() && !slices.Contains(out, c.Name) {
-					out = append(out, c.Name)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// exists reports a valid index whose first keys are those of the proposal.
-func (p proposal) exists() bool {
-	return slices.ContainsFunc(p.table.Indexes, func(i *Index) bool {
-		if !i.Valid || i.Predicate != "" || len(i.Keys) < len(p.columns) {
-			return false
-		}
-		flips := 0
-		for n, text := range p.columns {
-			name, rest, _ := strings.Cut(text, " ")
-			column := pgx.Identifier{i.Keys[n].Column}
-			if column[0] == "" || column.Sanitize() != name {
-				return false
-			}
-			if i.Keys[n].Desc != strings.HasPrefix(rest, "DESC") {
-				flips++
-			}
-		}
-		return flips == 0
-	})
-}
-
-// sql is the statement that makes the index. A partitioned table takes no
-// CONCURRENTLY.
-func (p proposal) sql(concurrently bool) string {
-	verb := "CREATE INDEX "
-	if concurrently && p.table.Kind != "p" {
-		verb += "CONCURRENTLY "
-	}
-	return verb + "ON " + pgx.Identifier{p.table.Schema, p.table.Name}.Sanitize() + " (" + strings.Join(p.columns, ", ") + ")"
-}
-
-// bytes estimates the size of the index: a tuple header and a line pointer of 12
-// bytes a row, the columns' average widths aligned to 8, leaves filled to 90 %.
-func (p proposal) bytes() float64 {
-	width := float64((p.width + 7) / 8 * 8)
-	return max(p.table.Rows, 0) * (12 + width) / 0.9
-}
-
-// size writes a number of bytes for people.
-func size(bytes float64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	i := 0
-	for bytes >= 1024 && i < len(units)-1 {
-		bytes, i = bytes/1024, i+1
-	}
-	return fmt.Sprintf("%.0f %s", bytes, units[i])
 }
 
 // withHypothetical explains a statement as if the index were there. A cached plan

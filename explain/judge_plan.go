@@ -26,10 +26,11 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 	j.readText()
 	j.plan = Plan{Tree: tree, Raw: planJSON}
 	j.out.Scans = Scans(tree, c, nil)
-	j.page = pageVerdict(j.out.Scans, j.cursor, j.pageRows())
+	j.out.PageRows = j.pageRows()
+	j.page = pageVerdict(j.out.Scans, j.cursor, j.out.PageRows)
 	j.out.Verdict = j.page.verdict
 	j.out.Plans = append(j.out.Plans, caseOf("given", j.plan, j.out.Scans))
-	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans)...)
+	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans, j.cursor, j.out.PageRows)...)
 	if j.query != nil {
 		j.facts = FactsFrom(j.query, c, nil)
 		j.out.Findings = append(j.out.Findings, j.smells()...)

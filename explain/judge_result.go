@@ -15,6 +15,7 @@ type Result struct {
 	Sort       []SortJSON `json:"sort"`
 	Cursor     *CursorRef `json:"cursor"`
 	Verdict    Verdict    `json:"verdict"`
+	PageRows   *PageRows  `json:"page_rows"` // null without a limit
 	Plans      []Case     `json:"plans"`
 	Findings   []Finding  `json:"findings"`
 	Fix        *Fix       `json:"fix"`
@@ -32,6 +33,14 @@ type SortJSON struct {
 	Column    string `json:"column"`
 	Direction string `json:"direction"` // asc, desc
 	Nulls     string `json:"nulls"`     // first, last
+}
+
+// PageRows is how many rows a page has: what its limit says, or a usual number
+// where the limit is a parameter whose value is not known. Verdicts and the costs
+// that fixes are compared by rest on it.
+type PageRows struct {
+	Rows    float64 `json:"rows"`
+	Assumed bool    `json:"assumed"`
 }
 
 // CursorRef is the recognised cursor.
@@ -80,11 +89,16 @@ type Fix struct {
 	Bind []int `json:"bind,omitempty"`
 	// First is the statement for the first page, chosen by When; SQL is that for
 	// the next ones.
-	First   string   `json:"first,omitempty"`
-	When    string   `json:"when,omitempty"`
-	Assumes []string `json:"assumes,omitempty"` // what must be true besides the text
+	First string `json:"first,omitempty"`
+	When  string `json:"when,omitempty"`
+	// FirstBind is Bind for First.
+	FirstBind []int    `json:"first_bind,omitempty"`
+	Assumes   []string `json:"assumes,omitempty"` // what must be true besides the text
 	// Changed is the byte range of SQL that is new.
 	Changed [2]int `json:"-"`
+	// Keeps is the rule of a fault of the page that the fix keeps, since it keeps
+	// the rows; "" for none.
+	Keeps string `json:"keeps_fault,omitempty"`
 }
 
 // Step is one measurement of the statement before and after a fix.

@@ -34,7 +34,7 @@ func corpusSQL(t testing.TB, prefix string) corpusFile {
 func TestJudgeOnCorpus(t *testing.T) {
 	r, conn := corpusServer(t, pgtest.Any(t))
 	in := func(f corpusFile) Input {
-		return Input{Source: f.name, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: "corpus, public"}
+		return Input{Source: f.name, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: f.path}
 	}
 	t.Run("analyze proves by the slope", func(t *testing.T) {
 		for _, name := range []string{"001", "011", "018", "021", "040", "049"} {
@@ -114,7 +114,7 @@ func TestJudgeOnCorpus(t *testing.T) {
 func plansFromElsewhere(t *testing.T, r *Runner) {
 	seen, bad := 0, 0
 	for _, f := range corpus(t) {
-		res := Judge(t.Context(), r, Input{Source: f.name, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: "corpus, public"}, Options{PlanOnly: true})
+		res := Judge(t.Context(), r, Input{Source: f.name, SQL: f.sql, Types: f.types, OwnText: true, SearchPath: f.path}, Options{PlanOnly: true})
 		raw := res.Plans[0].Plan.Raw
 		with, err := JudgePlan(f.name, raw, r.catalog)
 		if err != nil {

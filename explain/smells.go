@@ -11,6 +11,9 @@ import (
 type Smell struct {
 	Finding
 	Start, End int
+	// Mend are edits of the query's text after which it says what its author
+	// meant, where that is plain to see; nil otherwise. The rows change.
+	Mend []sqltext.Edit
 }
 
 // Rule documents one kind of finding.
@@ -124,17 +127,21 @@ func (s *smeller) block(b *sqltext.Block) {
 	c := recogniseBlock(b)
 	s.offset(b, c)
 	if e := rowNumberFilter(b); e != nil {
-		s.about("row-number-page", e, "keep the keys of the last row and start there: (a, b) > ($1, $2)", "the page starts at a row number: all rows before it are read and numbered")
+		s.about("row-number-page", e, "keep the keys of the last row and start there: (a, b) > ($1, $2) going up, < going down", "the page starts at a row number: all rows before it are read and numbered")
 	}
 	if len(b.OrderBy) == 0 {
 		return
 	}
 	keys := sortKeys(b)
-	if c == nil {
+	if c == nil || c.Hidden {
 		if b.HasLimit && len(b.Operands) == 0 {
 			s.hiddenKeys(b, keys)
 			s.tiebreaker(b, keys)
-			s.backwards(b, keys)
+			if c == nil {
+				s.backwards(b, keys)
+			} else {
+				s.hiddenSort(c)
+			}
 		}
 		return
 	}
@@ -164,5 +171,5 @@ func (s *smeller) offset(b *sqltext.Block, c *Cursor) {
 		s.report("small-offset", start, end, "make sure it stays small", "OFFSET %s reads and throws away that many rows", b.Offset.Text())
 		return
 	}
-	s.report("offset", start, end, "keep the keys of the last row and start there: WHERE (a, b) > ($1, $2)", "OFFSET %s reads and throws away all rows before the page", b.Offset.Text())
+	s.report("offset", start, end, "keep the keys of the last row and start there: WHERE "+afterRow(sortKeys(b)), "OFFSET %s reads and throws away all rows before the page", b.Offset.Text())
 }

@@ -20,7 +20,7 @@ func (s *smeller) spelling(c *Cursor) {
 	case FormCase:
 		at("case-cursor", "use one statement for the first page and one for the next", "the cursor is inside CASE")
 	case FormJoined:
-		at("joined-cursor", "compare with a sub-select: (a, b) > (SELECT a, b FROM … WHERE id = $1)", "the cursor's values come from a joined row")
+		at("joined-cursor", "compare with a sub-select: (a, b) "+map[bool]string{false: ">", true: "<"}[c.Keys[0].Desc]+" (SELECT a, b FROM … WHERE id = $1)", "the cursor's values come from a joined row")
 	}
 	if c.Loose != nil {
 		s.about("loose-start", c.Loose, "add the cursor's own bound", "%s gives the scan its start, not the cursor", oneLine(c.Loose.Text()))
@@ -58,7 +58,7 @@ func (s *smeller) values(c *Cursor) {
 		}
 	}
 	if col := s.facts.column(c.Block, c.Keys[0].Key.Expr); col != nil && col.NDistinct != nil && *col.NDistinct > 0 && *col.NDistinct < 1000 && !isRow(c.Term.Expr) && len(c.compared()) > 1 {
-		s.report("few-values", c.Start, c.End, "compare rows: (a, b) > ($1, $2)", "%s has about %.0f values: a bound on it leaves all rows of one value to be filtered", c.Keys[0].Text, *col.NDistinct)
+		s.report("few-values", c.Start, c.End, "compare rows: "+c.after(c.Side), "%s has about %.0f values: a bound on it leaves all rows of one value to be filtered", c.Keys[0].Text, *col.NDistinct)
 	}
 }
 
@@ -91,17 +91,7 @@ func (s *smeller) valueType(c *Cursor, k SortKey) {
 		return
 	}
 	for _, v := range k.Values {
-		typ := ""
-		switch v.Kind {
-		case sqltext.Cast:
-			typ = v.Name
-		case sqltext.Const:
-			if isInteger(col.Type) && strings.ContainsAny(v.Text(), ".") && v.Text()[0] != '\'' {
-				typ = "numeric"
-			}
-		}
-		if isInteger(col.Type) && (typ == "numeric" || typ == "decimal" || typ == "double precision" || typ == "float8" || typ == "real") ||
-			col.Type == "uuid" && typ == "text" {
+		if typ := s.facts.castsKey(col, v); typ != "" {
 			s.about("value-type", v, "cast the value to "+col.Type, "%s is %s, %s is %s: the key is cast and its index lost", v.Text(), typ, k.Text, col.Type)
 		}
 	}
@@ -130,7 +120,7 @@ func (s *smeller) hiddenKeys(b *sqltext.Block, keys []SortKey) {
 			if a.Kind == sqltext.Row && len(a.Args) > 0 {
 				a = a.Args[0]
 			}
-			if key.Matches(a) || !names(a, key) || names(e.Args[1-i], key) || e.Args[1-i].HasColumn() && e.Args[1-i].Kind != sqltext.Row {
+			if key.Matches(a) || !names(a, key) || a.Kind == sqltext.Func && !keepsOrder(a, key) || a.Kind == sqltext.Operator && !keepsOrder(a, key) || names(e.Args[1-i], key) || e.Args[1-i].HasColumn() && e.Args[1-i].Kind != sqltext.Row {
 				continue
 			}
 			text := oneLine(a.Text())
@@ -145,6 +135,20 @@ func (s *smeller) hiddenKeys(b *sqltext.Block, keys []SortKey) {
 		}
 		return true
 	})
+}
+
+// hiddenSort reports a page that is sorted by an expression over the column that
+// its cursor compares.
+func (s *smeller) hiddenSort(c *Cursor) {
+	e := c.Sort[0].Key.Expr
+	if e.Kind == sqltext.Column {
+		return
+	}
+	rule, action := "expression-on-key", "sort by the column itself, or compare the expression and index it"
+	if e.Kind == sqltext.Collate {
+		rule, action = "collation-on-key", "sort and compare under one collation"
+	}
+	s.report(rule, c.Page.OrderStart, c.Page.OrderEnd, action, "the page is sorted by %s but compares %s", oneLine(e.Text()), oneLine(c.Keys[0].Text))
 }
 
 // names: does the expression name the key somewhere?

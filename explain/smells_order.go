@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -12,7 +13,7 @@ func (s *smeller) order(c *Cursor) {
 		return
 	}
 	if c.Mixed() {
-		s.report("mixed-directions", c.Page.OrderStart, c.Page.OrderEnd, "swap key and value in the pairs that go the other way: (a, $2) > ($1, b)", "the sort keys go different ways")
+		s.report("mixed-directions", c.Page.OrderStart, c.Page.OrderEnd, "swap key and value in the pairs that go the other way: "+c.after(c.Side), "the sort keys go different ways")
 	}
 	d, known := c.disagreement()
 	if !known || d == nil {
@@ -26,7 +27,7 @@ func (s *smeller) order(c *Cursor) {
 	case isRow(c.Term.Expr) && c.Mixed() && !c.Swapped:
 		s.report("row-direction-mismatch", c.Start, c.End, "swap key and value in the pairs that go the other way", "the row comparison goes one way, the sort two: %s", example)
 	case c.Form == FormAnd:
-		s.report("independent-keys", c.Start, c.End, "compare rows: (a, b) > ($1, $2)", "each key is compared by itself: %s", example)
+		s.report("independent-keys", c.Start, c.End, "compare rows: "+c.after(c.Side), "each key is compared by itself: %s", example)
 	case d.lost && s.strict(c):
 	default:
 		s.report("cursor-against-order", c.Start, c.End, "compare rows in the order of the sort keys", "the condition and the sort disagree: %s", example)
@@ -93,18 +94,65 @@ func (s *smeller) strict(c *Cursor) bool {
 func (s *smeller) wholeOrder(c *Cursor) {
 	compared := c.compared()
 	last := c.Bound.Values
-	if c.Form != FormSingle || len(last) != 1 || !last[0].Strict || c.Page.DistinctOn || c.Page.Distinct {
+	single := c.Form == FormSingle || c.Form == FormNot && c.Term.Expr.Kind == sqltext.Compare && !isRow(c.Term.Expr)
+	if !single || len(last) != 1 || !last[0].Strict || c.Page.DistinctOn || c.Page.Distinct {
 		return
 	}
 	unique, known := s.unique(c.Block, compared)
-	if unique {
+	if unique || c.groupKeys() || c.tiesElsewhere() {
 		return
 	}
 	name := c.Keys[0].Text
-	s.report("unique-key-needed", c.Start, c.End, "add a unique key to sort and cursor: (a, id) > ($1, $2)", "rows that share the %s of the last row are lost, or come late and are never seen", name)
+	s.report("unique-key-needed", c.Start, c.End, "add a unique key to sort and cursor: "+rowOf([]string{name, "id"}, c.Keys[0].Desc), "rows that share the %s of the last row are lost, or come late and are never seen", name)
 	if !known {
 		s.soften(Info)
 	}
+}
+
+// groupKeys: no two rows of the result share the compared keys, for the groups
+// are made by nothing else.
+func (c *Cursor) groupKeys() bool {
+	b := c.Block
+	if !b.GroupBy {
+		return false
+	}
+	for _, g := range b.Groups {
+		e, ok := resolve(b, g)
+		if !ok { // ROLLUP and the like: not known to be more than the keys
+			continue
+		}
+		held := fixed(c.terms, Key{Expr: e})
+		for _, k := range c.compared() {
+			held = held || k.Key.Matches(e)
+		}
+		if !held {
+			return false
+		}
+	}
+	return true
+}
+
+// tiesElsewhere: the page is one part of a UNION, and another part reads the rows
+// that share the key of the last row.
+func (c *Cursor) tiesElsewhere() bool {
+	key := c.Keys[0].Key
+	if key.Expr.Kind == sqltext.Column { // the parts may name their tables otherwise
+		key = ColumnKey("", key.Expr.Name)
+	}
+	for b := c.Page; b.Parent != nil; b = b.Parent {
+		if !strings.HasPrefix(b.Parent.SetOp, "union") {
+			continue
+		}
+		for _, o := range b.Parent.Operands {
+			for len(o.Operands) == 1 { // in parentheses
+				o = o.Operands[0]
+			}
+			if o != b && fixed(Conjuncts(o.Where), key) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tiebreaker reports a page whose sort keys are known not to be unique.
@@ -168,26 +216,27 @@ func (s *smeller) precedence(c *Cursor) bool {
 		return false
 	}
 	reduced := &formula{kind: sqltext.Or}
-	var filter *sqltext.Expr
+	var filters, branches []string
 	with := 0
 	for _, branch := range e.Args {
 		part := &formula{kind: sqltext.And}
-		others := 0
+		var own []string
+		all := 0
 		for _, t := range Conjuncts(branch) {
+			all++
 			if f := comp.compile(t.Whole); f != nil {
-				part.args = append(part.args, f)
-				continue
+				part.args, own = append(part.args, f), append(own, t.Whole.Text())
+			} else if text := t.Whole.Text(); !slices.Contains(filters, text) {
+				filters = append(filters, text)
 			}
-			others++
-			filter = t.Whole
 		}
-		if others > 0 {
+		if len(own) < all {
 			with++
 		}
-		if len(part.args) == 0 { // a branch of its own, no part of a cursor
+		if len(own) == 0 { // a branch of its own, no part of a cursor
 			return false
 		}
-		reduced.args = append(reduced.args, part)
+		reduced.args, branches = append(reduced.args, part), append(branches, strings.Join(own, " AND "))
 	}
 	if with == 0 || with == len(e.Args) {
 		return false
@@ -195,6 +244,9 @@ func (s *smeller) precedence(c *Cursor) bool {
 	if _, ok := same([]unit{{e, reduced}}, comp, false); !ok {
 		return false
 	}
-	s.about("precedence-bug", e, "put the branches of the cursor in parentheses: "+oneLine(filter.Text())+" AND (… OR …)", "%s holds in %d of %d branches: rows without it are on the page", oneLine(filter.Text()), with, len(e.Args))
+	filter := oneLine(strings.Join(filters, " AND "))
+	meant := strings.Join(filters, " AND ") + " AND (" + strings.Join(branches, " OR ") + ")"
+	s.about("precedence-bug", e, "write what was meant, which changes the rows of the page: WHERE "+oneLine(meant), "%s holds in %d of %d branches, for AND binds tighter than OR: rows without it are on the page", filter, with, len(e.Args))
+	s.out[len(s.out)-1].Mend = []sqltext.Edit{{Start: e.Start, End: e.End, Text: meant}}
 	return true
 }

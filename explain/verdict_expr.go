@@ -103,28 +103,17 @@ func isNullOf(e *sqltext.Expr, key Key) bool {
 }
 
 // hidden names what keeps an inequality on the key out of the index condition,
-// "" when there is none: a CASE that compares it, a cast, another collation or a
-// function round it on one side of an inequality.
-func hidden(filter *sqltext.Expr, key Key, t *Table) string {
+// "" when there is none: a CASE that compares it, or a cast, another collation or
+// an expression round it that the filter bounds.
+func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 	for _, c := range Conjuncts(filter) {
-		switch c.Expr.Kind {
-		case sqltext.Case, sqltext.Opaque:
-			if comparesInside(c.Expr, key) {
-				return "a CASE"
-			}
-		case sqltext.Compare:
-			if c.Expr.Cmp == "=" || c.Expr.Cmp == "<>" {
-				continue
-			}
-			for i, side := range c.Expr.Args {
-				other := c.Expr.Args[1-i]
-				if side.Kind == sqltext.Row && len(side.Args) > 0 {
-					side = side.Args[0]
-				}
-				if what := wrapper(side, t); what != "" && mentions(side, key) && !mentions(other, key) {
-					return what
-				}
-			}
+		if (c.Expr.Kind == sqltext.Case || c.Expr.Kind == sqltext.Opaque) && comparesInside(c.Expr, key) {
+			return "a CASE"
+		}
+	}
+	for _, e := range hiddenIn(filter, key) {
+		if _, ok := Implied(filter, Key{Expr: e, Outer: key.Outer}, side); ok {
+			return wrapper(e, t)
 		}
 	}
 	return ""

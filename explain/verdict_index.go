@@ -115,8 +115,8 @@ func (w *walker) decide(s *Scan, c conditions, key Key, k IndexKey) {
 		}
 	case c.filter != nil && nullBranch(c.filter, key, s.Side):
 		s.Class, s.Why = NullBranch, "every branch but "+s.Key+" IS NULL bounds it: only two scans, added up, can both start right"
-	case c.filter != nil && hidden(c.filter, key, s.Table) != "":
-		s.Class, s.Why = OpaqueKey, s.Key+" is inside "+hidden(c.filter, key, s.Table)+", so its comparison cannot be an index condition"
+	case c.filter != nil && hidden(c.filter, key, s.Side, s.Table) != "":
+		s.Class, s.Why = OpaqueKey, s.Key+" is inside "+hidden(c.filter, key, s.Side, s.Table)+", so its comparison cannot be an index condition"
 	default:
 		s.Class, s.Why = FromStart, "nothing in the filter bounds "+s.Key
 	}
@@ -217,7 +217,8 @@ func keyOf(k IndexKey, t *Table, n *plan.Node) (Key, bool) {
 		var edits []sqltext.Edit
 		e.Walk(func(x *sqltext.Expr) bool {
 			if x.Kind == sqltext.Column && len(x.Qual) == 0 {
-				edits = append(edits, sqltext.Edit{Start: x.Start, End: x.End, Text: alias + strings.Trim(x.Text(), "() ")})
+				at := x.Start + len(x.Text()) - len(strings.TrimLeft(x.Text(), "( "))
+				edits = append(edits, sqltext.Edit{Start: at, End: at, Text: alias})
 			}
 			return true
 		})

@@ -24,6 +24,7 @@ type Scan struct {
 	Doubt bool
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
+	beside           bool // it is read for the inner side of a hash join that feeds a limit
 }
 
 // Rows is the size of the scanned table, of all its partitions for a partition;
@@ -96,6 +97,7 @@ type place struct {
 	limited bool   // a Limit is above, fed through this path
 	ordered bool   // and nothing between them sorts
 	join    string // join filter of a nested loop above whose outer side this is
+	beside  bool   // the inner side of a hash join that feeds a limit
 }
 
 func (w *walker) visit(n *plan.Node, at place) {
@@ -119,7 +121,11 @@ func below(n, child *plan.Node, i int, at place) place {
 	switch n.Type {
 	case "Limit":
 		return place{limited: true, ordered: true}
-	case "Sort", "Gather", "Hash Join", "BitmapAnd", "BitmapOr", "Hash", "Recursive Union", "SetOp", "HashSetOp":
+	case "Hash Join":
+		return place{limited: at.limited && child.Relationship == "Outer", beside: (at.limited || at.beside) && child.Relationship != "Outer"}
+	case "Hash":
+		return place{beside: at.beside}
+	case "Sort", "Gather", "BitmapAnd", "BitmapOr", "Recursive Union", "SetOp", "HashSetOp":
 		return place{limited: at.limited && child.Relationship == "Outer"}
 	case "Aggregate":
 		if n.Strategy != "Sorted" {
@@ -145,7 +151,7 @@ func below(n, child *plan.Node, i int, at place) place {
 
 // otherScan judges a scan that gives no order.
 func (w *walker) otherScan(n *plan.Node, at place) *Scan {
-	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered}
+	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered, beside: at.beside}
 	switch {
 	case !at.limited:
 		s.Class, s.Why = Unpaged, "it does not feed a limit"

@@ -124,7 +124,7 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 			j = a.judgeTaken(r, *it.plan)
 		case it.input != nil:
 			it.input.Params = c.Param
-			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file}
+			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file, text: it.text, at: it.at}
 			if doc.schema != nil {
 				doc.sizes(j.Result)
 			}

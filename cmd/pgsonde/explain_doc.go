@@ -30,6 +30,8 @@ type judged struct {
 	Statement *explain.Statement `json:"statement,omitempty"` // as pg_stat_statements counts it
 
 	file string // that it is in, as it was named; "" for none
+	text string // of the file, "" where it is no file of statements
+	at   int    // byte offset of the statement in text
 }
 
 // notJudged is the result for a file that gave nothing to send to a server.

@@ -26,6 +26,8 @@ type item struct {
 	name  string // of the statement's block
 	file  string // as in judged
 	plan  *takenPlan
+	text  string // as in judged
+	at    int
 	done  *judged
 }
 
@@ -138,7 +140,11 @@ func (s *sources) fail(path, rule string, err error) {
 // add adds the statements of a text, which is in a file or "".
 func (s *sources) add(source, file, text string) {
 	for _, st := range sqltext.Split(text) {
-		s.items = append(s.items, item{input: &explain.Input{Source: source, Line: st.Line, SQL: st.Text, OwnText: true}, name: st.Name, file: file})
+		it := item{input: &explain.Input{Source: source, Line: st.Line, SQL: st.Text, OwnText: true}, name: st.Name, file: file}
+		if file != "" {
+			it.text, it.at = text, st.Start
+		}
+		s.items = append(s.items, it)
 	}
 }
 

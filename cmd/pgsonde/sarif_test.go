@@ -15,19 +15,23 @@ import (
 // of each object, "!" behind those that it must have, and for a value its type or
 // the values that it may have.
 var sarifShape = map[string]map[string]string{
-	"log":       {"$schema": "uri", "version!": "=2.1.0", "runs!": "[run"},
-	"run":       {"tool!": "tool", "results": "[result"},
-	"tool":      {"driver!": "component"},
-	"component": {"name!": "string", "version": "string", "rules": "[rule"},
-	"rule":      {"id!": "string", "shortDescription": "message", "defaultConfiguration": "config"},
-	"config":    {"level": "=none,note,warning,error"},
-	"result":    {"ruleId": "string", "level": "=none,note,warning,error", "message!": "message", "locations": "[location"},
-	"message":   {"text!": "string"},
-	"location":  {"physicalLocation": "physical", "logicalLocations": "[logical"},
-	"physical":  {"artifactLocation!": "artifact", "region": "region"},
-	"artifact":  {"uri": "uri"},
-	"region":    {"startLine": "line"},
-	"logical":   {"fullyQualifiedName": "string"},
+	"log":         {"$schema": "uri", "version!": "=2.1.0", "runs!": "[run"},
+	"run":         {"tool!": "tool", "columnKind": "=utf16CodeUnits,unicodeCodePoints", "results": "[result"},
+	"tool":        {"driver!": "component"},
+	"component":   {"name!": "string", "version": "string", "rules": "[rule"},
+	"rule":        {"id!": "string", "shortDescription": "message", "defaultConfiguration": "config"},
+	"config":      {"level": "=none,note,warning,error"},
+	"result":      {"ruleId": "string", "level": "=none,note,warning,error", "message!": "message", "locations": "[location", "fixes": "[fix"},
+	"message":     {"text!": "string"},
+	"location":    {"physicalLocation": "physical", "logicalLocations": "[logical"},
+	"physical":    {"artifactLocation!": "artifact", "region": "region"},
+	"artifact":    {"uri": "uri"},
+	"region":      {"startLine": "line", "startColumn": "line", "endLine": "line", "endColumn": "line", "byteOffset": "count", "byteLength": "count"},
+	"fix":         {"description": "message", "artifactChanges!": "[change"},
+	"change":      {"artifactLocation!": "artifact", "replacements!": "[replacement"},
+	"replacement": {"deletedRegion!": "region", "insertedContent": "content"},
+	"content":     {"text": "text"},
+	"logical":     {"fullyQualifiedName": "string"},
 }
 
 // sarifErrors lists what about a value is not as the shape says.
@@ -53,6 +57,16 @@ func sarifErrors(at, shape string, v any) []string {
 	case shape == "uri":
 		if _, err := url.Parse(s); !isText || err != nil || s == "" || strings.ContainsAny(s, " \\%") && !strings.Contains(s, "%2") {
 			return bad("a URI reference")
+		}
+		return nil
+	case shape == "text":
+		if !isText {
+			return bad("text, or none")
+		}
+		return nil
+	case shape == "count":
+		if n, ok := v.(float64); !ok || n < 0 || n != float64(int(n)) {
+			return bad("a number from 0")
 		}
 		return nil
 	case shape == "line":

@@ -1,0 +1,56 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// rowOf writes the comparison of rows that come after one in an order in which
+// all keys go one way: (a, b) < ($1, $2) for a descending one.
+func rowOf(keys []string, desc bool) string {
+	sort := make([]SortKey, len(keys))
+	for i, k := range keys {
+		sort[i] = SortKey{Text: k, Desc: desc}
+	}
+	return afterRow(sort)
+}
+
+// afterRow writes the comparison of rows that come after one in the order of the
+// keys: with the values of the cursor where it has any, the pairs of another
+// direction than the first swapped.
+func afterRow(keys []SortKey) string {
+	if len(keys) == 0 {
+		return "(a, b) > ($1, $2)"
+	}
+	var left, right []string
+	for i, k := range keys {
+		l, r := oneLine(k.Text), fmt.Sprintf("$%d", i+1)
+		if len(k.Values) > 0 {
+			r = oneLine(k.Values[0].Text())
+		}
+		if k.Desc != keys[0].Desc {
+			l, r = r, l
+		}
+		left, right = append(left, l), append(right, r)
+	}
+	op := " > "
+	if keys[0].Desc {
+		op = " < "
+	}
+	if len(keys) == 1 {
+		return left[0] + op + right[0]
+	}
+	return "(" + strings.Join(left, ", ") + ")" + op + "(" + strings.Join(right, ", ") + ")"
+}
+
+// after writes the comparison of rows that come after the cursor; scan says which
+// way the page goes where there is no cursor to tell.
+func (c *Cursor) after(scan Side) string {
+	if c == nil {
+		return rowOf([]string{"a", "b"}, scan == Upper)
+	}
+	if keys := c.compared(); len(keys) > 0 {
+		return afterRow(keys)
+	}
+	return afterRow(c.Keys)
+}
