@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -34,8 +35,9 @@ func verbOf(a action) waits.Verb {
 
 // endTarget is a session that the dialog offers to end, as it was when it opened.
 type endTarget struct {
-	label  string // selected, root, best
+	label  string // selected, root, advised
 	node   *waits.Node
+	seen   *frame // the reading in which it was there last
 	role   string
 	end    waits.End
 	advice waits.Advice
@@ -47,11 +49,38 @@ type endTarget struct {
 // newTarget judges one session in a forest.
 func newTarget(f *frame, label string, n *waits.Node) endTarget {
 	forest := f.forest()
-	t := endTarget{label: label, node: n, role: n.Role, end: forest.WhatIf(n.Key), advice: adviceOn(forest, n), queued: forest.Node(n.Key) == n, victim: victimOf(forest, n)}
+	t := endTarget{
+		label: label, node: n, seen: f, role: n.Role, end: forest.WhatIf(n.Key), advice: adviceOn(forest, n),
+		queued: forest.Node(n.Key) == n, victim: victimOf(forest, n),
+	}
 	if t.role == "" && n.Session != nil {
 		t.role = f.role(n.Session)
 	}
 	return t
+}
+
+// load takes the next reading: who is freed may have changed, who is meant has not.
+// A target that is no longer there stays as it was seen last.
+func (t *endTarget) load(f *frame) {
+	n := f.forest().Node(t.node.Key)
+	switch {
+	case t.queued:
+		t.gone = n == nil || nodeKey(n) != nodeKey(t.node)
+	case f.snap.Sessions != nil:
+		t.gone = !slices.ContainsFunc(f.snap.Sessions, func(x probes.Session) bool { return sessionKey(&x) == nodeKey(t.node) })
+	}
+	if t.gone {
+		t.end = waits.End{Key: t.node.Key}
+		return
+	}
+	t.seen = f
+	if n == nil {
+		return
+	}
+	t.end = f.forest().WhatIf(t.node.Key)
+	if v := victimOf(f.forest(), n); v != 0 {
+		t.victim = v
+	}
 }
 
 // adviceOn is the forest's advice, and for processes that the server does not let
@@ -162,28 +191,24 @@ func (t *endTarget) audit(v waits.Verb, user string) probes.Audit {
 }
 
 // offers are the sessions a dialog has: the chosen one, the root of its tree,
-// and the one whose end is best, each once.
+// and the one whose end is advised, each once.
 func offers(f *frame, n *waits.Node) []endTarget {
-	out := []endTarget{newTarget(f, "selected", n)}
 	forest := f.forest()
-	if forest.Node(n.Key) != n {
-		return out
+	tree := treeOf(forest, n)
+	if tree == nil || forest.Node(n.Key) != n {
+		return []endTarget{newTarget(f, "selected", n)}
 	}
+	var out []endTarget
 	add := func(label string, x *waits.Node) {
-		for i := range out {
-			if x == nil || out[i].node.Key == x.Key {
-				return
-			}
-		}
-		out = append(out, newTarget(f, label, x))
-	}
-	root := rootOf(n)
-	add("root", root)
-	for _, t := range forest.Trees {
-		if t.Root == root {
-			add("best", forest.Node(t.Best.Key))
+		if x != nil && !slices.ContainsFunc(out, func(t endTarget) bool { return t.node.Key == x.Key }) {
+			out = append(out, newTarget(f, label, x))
 		}
 	}
+	if n != tree.Root {
+		add("selected", n)
+	}
+	add("root", tree.Root)
+	add("advised", forest.Node(tree.Best.Key))
 	return out
 }
 

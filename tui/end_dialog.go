@@ -13,12 +13,12 @@ import (
 // endDialog asks before a session is ended, and then says what came of it.
 type endDialog struct {
 	verb    waits.Verb
+	asked   waits.Verb // by key; the advised session has its own
 	targets []endTarget
 	at      int
-	f       *frame
-	sure    bool   // the first of two confirmations was given
-	best    string // what is best for the tree, "" unknown
-	outcome string // "" until something was sent
+	sure    bool         // the first of two confirmations was given
+	best    waits.Action // what is best for the tree, without text when unknown
+	outcome string       // "" until something was sent
 	kind    theme.Role
 	again   bool // the outcome is not the last word yet
 }
@@ -30,11 +30,9 @@ func newEndDialog(f *frame, w *endWish) *endDialog {
 			n = &waits.Node{Key: waits.Key{PID: w.x.PID}, Session: w.x, Role: f.role(w.x), Blocked: -1}
 		}
 	}
-	d := &endDialog{verb: w.verb, targets: offers(f, n), f: f}
-	for _, t := range f.forest().Trees {
-		if t.Root == rootOf(n) {
-			d.best = t.Best.Text
-		}
+	d := &endDialog{verb: w.verb, asked: w.verb, targets: offers(f, n)}
+	if t := treeOf(f.forest(), n); t != nil {
+		d.best = t.Best
 	}
 	return d
 }
@@ -52,53 +50,51 @@ func (d *endDialog) title() string {
 	return s
 }
 
-// load takes the next reading: who is freed may have changed, who is meant has
-// not.
+// load takes the next reading.
 func (d *endDialog) load(f *frame) {
-	d.f = f
 	if d.outcome != "" {
 		return
 	}
 	for i := range d.targets {
-		t := &d.targets[i]
-		n := f.forest().Node(t.node.Key)
-		t.gone = t.queued && (n == nil || nodeKey(n) != nodeKey(t.node))
-		if n == nil {
-			continue
-		}
-		if t.gone {
-			t.end = waits.End{Key: t.node.Key}
-			continue
-		}
-		t.end = f.forest().WhatIf(t.node.Key)
-		if v := victimOf(f.forest(), n); v != 0 {
-			t.victim = v
-		}
+		d.targets[i].load(f)
 	}
 }
+
+// next goes to another session on offer; to the advised one with what is advised.
+func (d *endDialog) next() {
+	d.at, d.sure = (d.at+1)%len(d.targets), false
+	d.verb = d.asked
+	if x := d.now(); x.label == "advised" && x.node.Key == d.best.Key && signals(d.best.Verb) {
+		d.verb = d.best.Verb
+	}
+}
+
+// signals says that a verb is one of the dialog's.
+func signals(v waits.Verb) bool { return v == waits.Cancel || v == waits.Terminate }
 
 func (d *endDialog) key(k string, _ action) (result, bool) {
 	if d.outcome != "" {
 		return result{}, true
 	}
-	effect := effectOf(d.verb, d.now().advice)
+	x := d.now()
+	effect := effectOf(d.verb, x.advice)
 	switch {
-	case k == "y" && d.now().rollback() != "":
-		return result{copy: d.now().rollback(), what: d.now().rollback()}, true
+	case x.rollback() != "" && (k == "y" || k == "c"):
+		return result{copy: x.rollback(), what: x.rollback()}, true
 	case k == "tab":
-		d.at, d.sure = (d.at+1)%len(d.targets), false
+		d.next()
 	case k == "C":
-		d.verb, d.sure = waits.Cancel, false
+		d.verb, d.asked, d.sure = waits.Cancel, waits.Cancel, false
 	case k == "K":
-		d.verb, d.sure = waits.Terminate, false
-	case k == "y" && !useful(effect):
-	case k == "y" && effect == waits.Harmful && !d.sure:
-		d.sure = true
-	case k == "Y" && d.sure, k == "y" && effect != waits.Harmful && useful(effect):
-		d.outcome, d.again = "sending", true
-		return result{do: sendEnd(d)}, false
+		d.verb, d.asked, d.sure = waits.Terminate, waits.Terminate, false
 	case k == "esc", k == "q", k == "n":
 		return result{}, true
+	case x.gone, !useful(effect):
+	case k == "y" && effect == waits.Harmful && !d.sure:
+		d.sure = true
+	case k == "Y" && d.sure, k == "y" && effect != waits.Harmful:
+		d.outcome, d.again = "sending", true
+		return result{do: sendEnd(d)}, false
 	}
 	return result{}, false
 }
@@ -110,6 +106,9 @@ func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
 	role := theme.Normal
 	if !useful(e) || e == waits.Harmful {
 		role = theme.Crit
+	}
+	if x.gone {
+		role = theme.Warn
 	}
 	say := wrap(t, role, theme.Sign(role)+" ", effectWords(d, x), w)
 	if d.outcome != "" {
@@ -134,41 +133,73 @@ func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
 func effectWords(d *endDialog, x *endTarget) string {
 	verb := string(d.verb) + " "
 	switch {
+	case x.gone && x.queued:
+		return "over: it waits for nothing and blocks nobody any more, so there is nothing to end"
+	case x.gone:
+		return "ended: there is no such session any more"
+	case x.node.Key.Prepared() && x.node.Prepared != nil:
+		return x.advice.Why + "; as " + x.node.Prepared.Owner + " or superuser, in database " + x.node.Prepared.Database + ":"
 	case x.node.Key.Prepared():
 		return x.advice.Why + ": " + x.advice.Instead
-	case x.gone:
-		return verb + "frees nobody: it waits for nothing and blocks nobody any more"
 	case effectOf(d.verb, x.advice) == waits.Impossible:
 		return "cannot " + verb + "it: " + effect(d.verb, x.advice, x.end)
 	}
 	return verb + effect(d.verb, x.advice, x.end)
 }
 
-// rollback is the statement that ends a prepared transaction, "" for a backend.
-func (t *endTarget) rollback() string {
-	if !t.node.Key.Prepared() || t.node.GID == "" {
-		return ""
+// goneWord says what became of a target that is gone: one of a forest may live on.
+func (t *endTarget) goneWord() string {
+	if t.queued {
+		return "over"
 	}
-	return "ROLLBACK PREPARED '" + strings.ReplaceAll(t.node.GID, "'", "''") + "'"
+	return "ended"
 }
 
-// more is what else to consider: the other verb, the best action, a warning.
-func (d *endDialog) more(t *theme.Theme, w int) []string {
-	if d.outcome != "" {
-		return nil
+// promise is the footer below the dialog.
+func (d *endDialog) promise() string {
+	switch x := d.now(); {
+	case d.outcome != "" && d.again:
+		return "what it does is watched; any key closes"
+	case d.outcome != "":
+		return "any key closes"
+	case x.gone, x.node.Key.Prepared():
+		return "nothing is sent to the server"
 	}
+	return "pgsonde checks once more that it is the same session before it ends it"
+}
+
+// rollback is the statement that ends a prepared transaction, "" for a backend.
+func (t *endTarget) rollback() string { return rollbackOf(t.node) }
+
+// more is what else to consider: the statement to run elsewhere, a warning, what is
+// advised for the tree, the other verb.
+func (d *endDialog) more(t *theme.Theme, w int) []string {
 	x := d.now()
-	e := effectOf(d.verb, x.advice)
 	switch {
-	case e == waits.Nothing && d.verb == waits.Cancel && useful(x.advice.Terminate):
-		return wrap(t, theme.Strong, "  ", "K terminates instead: "+effect(waits.Terminate, x.advice, x.end), w)
+	case d.outcome != "":
+		return nil
+	case x.rollback() != "" && !x.gone:
+		return wrap(t, theme.Strong, "  ", x.rollback(), w)
 	case d.sure:
 		return wrap(t, theme.Crit, "! ", "sure? Y does it all the same", w)
-	case d.best != "" && x.label == "selected" && len(d.targets) > 1:
-		return wrap(t, theme.Dim, "  ", "best: "+d.best, w)
 	}
-	return nil
+	var out []string
+	switch {
+	case d.best.Text == "" || d.isAdvised():
+	case d.best.Key == x.node.Key && signals(d.best.Verb):
+		key := map[waits.Verb]string{waits.Cancel: "C", waits.Terminate: "K"}[d.best.Verb]
+		return wrap(t, theme.Strong, "  ", key+", recommended: "+d.best.Text, w)
+	case len(d.targets) > 1 && x.label != "advised":
+		out = wrap(t, theme.Strong, "  ", "recommended: "+d.best.Text, w)
+	}
+	if effectOf(d.verb, x.advice) == waits.Nothing && d.verb == waits.Cancel && useful(x.advice.Terminate) && !x.gone {
+		out = append(out, wrap(t, theme.Normal, "  ", "K terminates instead: "+effect(waits.Terminate, x.advice, x.end), w)...)
+	}
+	return out
 }
+
+// isAdvised says that the dialog is about to do what is best for the tree.
+func (d *endDialog) isAdvised() bool { return d.best.Key == d.now().node.Key && d.best.Verb == d.verb }
 
 // list is the sessions on offer, the chosen one marked.
 func (d *endDialog) list(t *theme.Theme, w int) []string {
@@ -185,12 +216,29 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 			label = t.Fit(label, 9, false)
 		}
 		spans := []theme.Span{{Role: theme.Strong, Text: mark}, {Role: theme.Dim, Text: label}, {Role: r, Text: nodeName(x.node) + "  "}, {Role: r, Text: x.role}}
-		if s := x.node.Session; s != nil {
+		right := freesShort(t, x.end, w)
+		switch s := x.node.Session; {
+		case x.gone:
+			spans, right = append(spans, theme.Span{Role: theme.Warn, Text: "  " + x.goneWord()}), ""
+		case s != nil:
 			spans = append(spans, theme.Span{Role: r, Text: "  " + stateText(x.node)})
 		}
-		out[i] = t.Split(w, spans, []theme.Span{{Role: r, Text: "frees " + strconv.Itoa(len(x.end.Frees))}})
+		out[i] = t.Split(w, spans, []theme.Span{{Role: r, Text: right}})
 	}
 	return out
+}
+
+// freesShort is frees for the end of a line of w cells.
+func freesShort(t *theme.Theme, e waits.End, w int) string {
+	s := "frees " + strconv.Itoa(e.Direct)
+	switch later := len(e.Frees) - e.Direct; {
+	case later == 0:
+		return s
+	case w < 60:
+		return s + " now"
+	default:
+		return s + " now (" + t.AtMost + strconv.Itoa(later) + " in turn)"
+	}
 }
 
 // stateText is a node's state in a word or two.
@@ -220,10 +268,10 @@ func (d *endDialog) facts(t *theme.Theme, w int) []string {
 		}
 	}
 	long := ""
-	if a := d.f.age(s.XactStart); a >= 0 {
+	if a := x.seen.age(s.XactStart); a >= 0 {
 		long = "transaction " + age(a)
 	}
-	if a := d.f.age(s.StateChange); a >= 0 && s.State != "" {
+	if a := x.seen.age(s.StateChange); a >= 0 && s.State != "" {
 		long = s.State + " for " + age(a) + ", " + long
 	}
 	out := []string{
@@ -260,13 +308,19 @@ func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 		add("y", "copy ROLLBACK PREPARED")
 		add("esc", "no")
 		return t.Line(w, s...)
+	case x.gone:
+		if len(d.targets) > 1 {
+			add("tab", d.tabWords(w))
+		}
+		add("esc", "back")
+		return t.Line(w, s...)
 	case d.sure:
 		add("Y", name)
 	case useful(e):
 		add("y", name)
 	}
 	if len(d.targets) > 1 {
-		add("tab", d.targets[(d.at+1)%len(d.targets)].label)
+		add("tab", d.tabWords(w))
 	}
 	if d.verb == waits.Cancel {
 		add("K", "terminate")
@@ -275,4 +329,13 @@ func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 	}
 	add("esc", "no")
 	return t.Line(w, s...)
+}
+
+// tabWords say where tab goes.
+func (d *endDialog) tabWords(w int) string {
+	next := d.targets[(d.at+1)%len(d.targets)]
+	if next.label == "advised" && next.node.Key == d.best.Key && signals(d.best.Verb) && w >= 50 {
+		return "advised: " + string(d.best.Verb) + " " + nodeName(next.node)
+	}
+	return next.label
 }

@@ -101,10 +101,10 @@ func TestGoldenExplain(t *testing.T) {
 // TestBadPageAtAGlance: verdict, evidence and fix without scrolling at 80x24.
 func TestBadPageAtAGlance(t *testing.T) {
 	d := drawExplain(t, 80, 24, -1, Options{}, recordedJudgements(t))
-	d.has("! starts at oldest")
+	d.has("! starts at first row")
 	d.has("+ WHERE (created_at, id) > ($1, $2)")
 	d.press("enter")
-	for _, want := range []string{"! starts at oldest", "every page starts at the oldest", "after the fix", "proved", "+ WHERE (created_at, id) > (", "- WHERE created_at >"} {
+	for _, want := range []string{"! starts at first row", "every page starts at the oldest", "after the fix", "proved", "+ WHERE (created_at, id) > (", "- WHERE created_at >"} {
 		d.has(want)
 	}
 }
@@ -147,7 +147,7 @@ func TestPasteOpensTheBoxAndIsJudged(t *testing.T) {
 	d.press("enter")
 	d.serve(x, -1)
 	d.has("pasted 1.1")
-	d.has("starts at oldest")
+	d.has("starts at first row")
 	d.press("esc")
 	d.has("pasted 1.2")
 
@@ -233,7 +233,7 @@ func TestSelectionStaysOnTopUntilItMoves(t *testing.T) {
 	d.serve(x, -1)
 	d.press("enter")
 	d.has("> statement")
-	d.has("starts at oldest")
+	d.has("starts at first row")
 }
 
 func TestPlanResize(t *testing.T) {
@@ -257,5 +257,5 @@ func TestFoldedNodesStayFolded(t *testing.T) {
 	d.press("m")
 	d.hasNot("Index Scan event_created_at_id_idx  !")
 	d.press("l")
-	d.has("! starts at oldest · Filter")
+	d.has("! starts at first row · Filter")
 }

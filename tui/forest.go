@@ -60,6 +60,22 @@ func rootOf(n *waits.Node) *waits.Node {
 	return n
 }
 
+// treeOf is the tree that a node is drawn in, nil none.
+func treeOf(f *waits.Forest, n *waits.Node) *waits.Tree {
+	root := rootOf(n)
+	for _, t := range f.Trees {
+		if t.Root == root {
+			return t
+		}
+	}
+	for i := range f.Cycles {
+		if t := f.Cycles[i].Tree; t != nil && t.Root == root {
+			return t
+		}
+	}
+	return nil
+}
+
 // nodeKey is the identity of a node as a row.
 func nodeKey(n *waits.Node) string {
 	switch {

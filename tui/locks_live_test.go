@@ -150,7 +150,7 @@ func TestEndingTheRootFreesExactlyThePromised(t *testing.T) {
 		t.Fatalf("y sent a cancel that does nothing: %q", audit())
 	}
 	r.typeKeys("K")
-	r.until("terminate frees 7 sessions")
+	r.until("terminate frees 1 at once, 6 in turn")
 	r.typeKeys("y")
 	r.until("freed 7 of 7 after")
 	got := s.freed(7)
@@ -167,7 +167,8 @@ func TestEndingTheRootFreesExactlyThePromised(t *testing.T) {
 	}
 }
 
-// TestChangedTargetIsNotEnded asks for a session that goes on meanwhile.
+// TestChangedTargetIsNotEnded asks for a session that goes on meanwhile: unseen,
+// because the screen is paused, the server says so; seen, it is no longer offered.
 func TestChangedTargetIsNotEnded(t *testing.T) {
 	s := newStage(t, nil)
 	c := s.as("werft:api")
@@ -175,16 +176,30 @@ func TestChangedTargetIsNotEnded(t *testing.T) {
 	s.blocked("werft:scheduler", "", "update acct set v = 2 where id = 1")
 	r, audit := s.screen(Options{})
 	r.until("1 session waits for 1 cause")
+	r.typeKeys(" ")
+	r.until("paused")
 	r.typeKeys("K")
 	r.until("y terminate")
 	s.do(c, "commit", "begin", "select 1")
 	if got := s.freed(1); len(got) != 1 {
 		t.Fatalf("the waiter still waits")
 	}
-	r.until("frees nobody")
 	r.typeKeys("y")
 	r.until("nothing was sent")
 	s.do(c, "commit") // it lives
+	r.typeKeys("x")
+	s.do(c, "begin", "update acct set v = 1 where id = 1")
+	s.blocked("werft:scheduler", "", "update acct set v = 2 where id = 1")
+	r.typeKeys(" ")
+	r.until("1 session waits for 1 cause")
+	r.typeKeys("gK")
+	r.until("y terminate")
+	s.do(c, "commit")
+	r.until("over: it waits for nothing and blocks nobody")
+	r.typeKeys("y")
+	r.typeKeys("n")
+	r.until("enter open")
+	s.do(c, "select 1") // it lives
 	r.quit()
 	if lines := audit(); len(lines) != 1 || !strings.Contains(lines[0], "changed") {
 		t.Errorf("audit: %q", lines)
@@ -200,7 +215,9 @@ func TestCancelOfTheQueuedRequestFreesThoseBehind(t *testing.T) {
 	}
 	r, _ := s.screen(Options{})
 	r.until("→ cancel")
-	r.typeKeys("C") // on the line about the tree: what is best
+	r.typeKeys("C") // on the line about the tree: its root; what is best is a key away
+	r.until("tab advised: cancel")
+	r.typeKeys("\t")
 	r.until("cancel frees 3 sessions")
 	r.typeKeys("y")
 	r.until("freed 3 of 3 after")

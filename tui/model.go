@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
@@ -87,6 +89,14 @@ func newModel(o Options, env environment, l *link) *model {
 	return m
 }
 
+// latest is the server's time of the newest reading, zero before the first.
+func (m *model) latest() time.Time {
+	if n := len(m.ring.all); n > 0 {
+		return m.ring.all[n-1].snap.At
+	}
+	return time.Time{}
+}
+
 func (m *model) setTheme(p colorprofile.Profile) {
 	m.profile = p
 	m.theme = theme.New(themeMode(m.opt, m.env, p), m.opt.ASCII)
@@ -150,3 +160,6 @@ func (m *model) show(i int) {
 		d.load(m.frame)
 	}
 }
+
+// sameName compares names of views and commands.
+func sameName(a, b string) bool { return strings.EqualFold(clean.Line(a), clean.Line(b)) }

@@ -67,6 +67,8 @@ func (c *confirm) key(k string, _ action) (result, bool) {
 	return result{}, true
 }
 
+func (c *confirm) footer() []string { return []string{"y", "do it", "any other key", "no"} }
+
 func (c *confirm) draw(t *theme.Theme, w, h int) []string {
 	var out []string
 	for _, l := range c.lines {

@@ -29,7 +29,7 @@ type explainScreen struct {
 
 func newExplain(g theme.Glyphs) *explainScreen {
 	return &explainScreen{g: g, desk: &desk{}, table: table.New([]table.Column{
-		{ID: "verdict", Title: "verdict", Min: 16, Max: 18},
+		{ID: "verdict", Title: "verdict", Min: 16, Max: 19},
 		{ID: "calls", Title: "calls", Right: true, Min: 5, Max: 10, Prio: 4},
 		{ID: "time", Title: "total", Right: true, Min: 6, Max: 8, Prio: 2},
 		{ID: "mean", Title: "mean", Right: true, Min: 7, Max: 8, Prio: 9},
@@ -56,7 +56,7 @@ func (s *explainScreen) list() *table.Model { return s.table }
 func (s *explainScreen) want(*probes.Want)  {}
 func (s *explainScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
 func (s *explainScreen) keys() []action {
-	return []action{actEnter, actPaste, actCopy, actFilter, actSort}
+	return []action{actEnter, actPaste, actCopy, actRefresh, actFilter, actSort}
 }
 
 // enter asks for the statements when the screen is shown first.
@@ -157,10 +157,10 @@ func explainSession(x probes.Session) command {
 		switch server := m.frame.snap.Server; {
 		case m.opt.Explain == nil:
 			return m.say("a recording has no server to explain on")
-		case x.Database != server.Database:
-			return m.say("pid " + strconv.Itoa(x.PID) + " is in database " + x.Database + ": connect there with -d to explain it")
 		case x.Query == "":
 			return m.say("pid " + strconv.Itoa(x.PID) + " shows no statement")
+		case x.Database != server.Database:
+			return m.say("pid " + strconv.Itoa(x.PID) + " is in database " + x.Database + ": connect there with -d to explain it")
 		}
 		m.push(newPlan(m.theme.Glyphs, m.desk, m.desk.session(x)))
 		return nil
@@ -168,7 +168,8 @@ func explainSession(x probes.Session) command {
 }
 
 func (s *explainScreen) draw(t *theme.Theme) []string {
-	out := []string{t.Line(s.w, s.state()...)}
+	state := s.state()
+	out := []string{t.Split(s.w, state, s.asOf(t, s.w-t.SpansWidth(state)-2))}
 	w, pane := beside(s.w, s.table.Wide())
 	body := s.table.Draw(t)
 	if say, cure := s.desk.trouble(); say != "" && len(s.desk.subjects) == 0 {

@@ -61,9 +61,10 @@ type desk struct {
 	queue    []errand
 	now      *errand
 	cancel   context.CancelFunc
-	dropped  bool // the errand under way was cancelled
-	uses     int  // of the session
-	listed   bool // the list was asked for
+	dropped  bool      // the errand under way was cancelled
+	uses     int       // of the session
+	listed   bool      // the list was asked for
+	at       time.Time // of the list, the server's clock; zero: not read
 	listErr  error
 	hidden   int    // statements whose texts the login may not read
 	grant    string // what shows them
@@ -161,7 +162,7 @@ func (d *desk) finished() bool {
 }
 
 // take keeps the list: what is judged stays so until it is judged again.
-func (d *desk) take(msg statementsMsg) {
+func (d *desk) take(msg statementsMsg, at time.Time) {
 	if !d.finished() {
 		return
 	}
@@ -170,6 +171,7 @@ func (d *desk) take(msg statementsMsg) {
 		return
 	}
 	d.hidden, d.grant = msg.list.Hidden, msg.list.Grant()
+	d.at = at
 	old := map[string]*subject{}
 	var keep []*subject
 	for _, s := range d.subjects {

@@ -141,7 +141,7 @@ func (m *model) settle() tea.Cmd {
 func (m *model) explained(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case statementsMsg:
-		m.desk.take(msg)
+		m.desk.take(msg, m.latest())
 	case judgedMsg:
 		m.desk.judgement(msg)
 		if m.flash.text == sayExecuting {

@@ -72,11 +72,12 @@ func resultWords(r *explain.Result) string {
 	return verdictWords(r.Verdict)
 }
 
-// verdictWords say a verdict in at most 18 cells.
+// verdictWords say a verdict in at most 19 cells. The first row is that of the
+// page's order: the newest where that descends.
 func verdictWords(v explain.Verdict) string {
 	switch v {
 	case explain.StartsAtOldest:
-		return "starts at oldest"
+		return "starts at first row"
 	case explain.SortsWholeTable:
 		return "sorts whole table"
 	case explain.ReadsAllAfterCursor:
@@ -272,6 +273,28 @@ func (s *explainScreen) state() []theme.Span {
 		rest += fmt.Sprintf(", %d hidden: %s", d.hidden, d.grant)
 	}
 	return append(out, theme.Span{Role: theme.Dim, Text: rest})
+}
+
+// asOf says in at most w cells how old the figures of the list are, and how to read
+// them again.
+func (s *explainScreen) asOf(t *theme.Theme, w int) []theme.Span {
+	d := s.desk
+	if d.at.IsZero() || s.f == nil || len(d.subjects) == 0 {
+		return nil
+	}
+	text := "as of " + clock(d.at)
+	if a := s.f.snap.At.Sub(d.at); a >= 0 {
+		text = "figures " + span(a) + " old"
+		if a < 2*time.Second {
+			text = "figures just read"
+		}
+	}
+	for _, say := range []string{text + ", r reads them again ", text + ", r again ", text + " "} {
+		if out := dim(say); t.SpansWidth(out) <= w {
+			return out
+		}
+	}
+	return nil
 }
 
 // verdictSentence says why there is nothing to say.

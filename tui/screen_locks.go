@@ -30,10 +30,12 @@ type lockRow struct {
 	tree  *waits.Tree
 	node  *waits.Node
 	group *lockGroup
+	stub  bool   // the node's own row stands under another root
+	seen  *frame // it ended under the cursor: the last reading that had it
 }
 
 func newLocks(g theme.Glyphs) *locksScreen {
-	return &locksScreen{g: g, tree: tree.New(g, []table.Column{
+	s := &locksScreen{g: g, tree: tree.New(g, []table.Column{
 		{ID: "pid", Title: "pid", Min: 9, Max: 24},
 		{ID: "role", Title: "role", Min: 6, Max: 13, Prio: 5},
 		{ID: "state", Title: "state", Min: 7, Max: 8, Prio: 6},
@@ -41,6 +43,8 @@ func newLocks(g theme.Glyphs) *locksScreen {
 		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8},
 		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 7},
 	})}
+	s.tree.SayEnded("state", "ended")
+	return s
 }
 
 func (s *locksScreen) name() string       { return "Locks" }
@@ -50,7 +54,7 @@ func (s *locksScreen) Unfold()            { s.tree.Unfold() }
 func (s *locksScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
 
 func (s *locksScreen) keys() []action {
-	return []action{actCancel, actTerminate, actEnter, actFilter, actPath, actFollow}
+	return []action{actCancel, actTerminate, actEnter, actExplain, actFilter, actPath, actFollow, actCopy}
 }
 
 // want: the sampler reads the locks by itself; only suspects, when that is late,
@@ -75,6 +79,7 @@ func (s *locksScreen) inUse() bool {
 }
 
 func (s *locksScreen) load(f *frame) {
+	before := s.f
 	s.f = f
 	used := s.inUse() || !f.live
 	s.sticking()
@@ -93,7 +98,10 @@ func (s *locksScreen) load(f *frame) {
 		}
 	}
 	if b.rows[b.selected] == (lockRow{}) && b.kept.node != nil {
-		b.rows[b.selected] = b.kept // it ended: keys still say what it was
+		if b.kept.seen == nil {
+			b.kept.seen = before
+		}
+		b.rows[b.selected] = b.kept // it ended: what is said of it is of then
 	}
 	s.rows = b.rows
 	s.tree.SetNodes(nodes)
@@ -156,13 +164,21 @@ func (s *locksScreen) sorted(f *waits.Forest, used bool) []*waits.Tree {
 }
 
 func (s *locksScreen) arrange() {
-	w, pane := beside(s.w, s.tree.Wide())
+	w, pane := s.beside()
 	below := 0
 	if pane == 0 {
 		below = s.strip()
 	}
 	s.tree.SetSize(w, max(2, s.h-s.notes-below))
 }
+
+// treeWidth is what the tree needs to show its columns and the start of a
+// statement; only what is left beside it is a pane.
+const treeWidth = 118
+
+// beside divides the width between the tree and the pane about its selected row;
+// where the tree needs all of it, that stands below.
+func (s *locksScreen) beside() (tree, pane int) { return leftover(s.w, treeWidth, s.tree.Wide()) }
 
 // strip is how many lines below the table tell about the selected row.
 func (s *locksScreen) strip() int {
@@ -171,8 +187,10 @@ func (s *locksScreen) strip() int {
 		return 0
 	case s.h < 18:
 		return 1
+	case s.h < tallHeight:
+		return 3
 	}
-	return 3
+	return stripLines
 }
 
 func (s *locksScreen) selected() (lockRow, bool) {
@@ -194,6 +212,9 @@ func (s *locksScreen) act(a action) (result, bool) {
 		return result{}, false
 	}
 	x := s.rows[r.Key]
+	if x.seen != nil && (a == actCancel || a == actTerminate || a == actFollow || a == actPath) {
+		return result{say: nodeName(x.node) + " waits for nothing and blocks nobody any more"}, true
+	}
 	switch a {
 	case actFollow:
 		return s.toggleFollow(r.Key, x), true
@@ -209,40 +230,57 @@ func (s *locksScreen) act(a action) (result, bool) {
 	case actCancel, actTerminate:
 		return s.end(a, x), true
 	case actEnter:
-		if x.node == nil || x.node.Session == nil {
-			return result{}, s.tree.Toggle()
-		}
+		return s.open(x)
 	case actCopy:
-		if x.node != nil && x.node.Key.Prepared() {
-			return result{copy: x.node.GID, what: "gid " + x.node.GID}, true
+		if n := x.about(); n != nil && n.Key.Prepared() {
+			return copyRollback(n), true
 		}
 	}
-	if x.node == nil {
+	if x.about() == nil {
 		return result{}, false
 	}
-	return sessionAct(a, x.node.Session)
+	return sessionAct(a, x.about().Session)
 }
 
-// end asks about the session of a row; on the lines about a tree, about the one
-// whose end is best.
-func (s *locksScreen) end(a action, x lockRow) result {
+// about is the session that keys act on: that of the row, on the lines about a tree
+// its root.
+func (x lockRow) about() *waits.Node {
+	if x.node == nil && x.group == nil && x.tree != nil {
+		return x.tree.Root
+	}
+	return x.node
+}
+
+// open shows all of a session or of a prepared transaction; a stub leads to the row
+// it stands for, and rows without a session fold.
+func (s *locksScreen) open(x lockRow) (result, bool) {
+	n := x.about()
 	switch {
-	case x.node != nil:
-		return result{end: &endWish{verb: verbOf(a), node: x.node}}
-	case x.tree != nil:
-		n := s.f.forest().Node(x.tree.Best.Key)
-		if n == nil {
-			n = x.tree.Root
-		}
-		return result{end: &endWish{verb: verbOf(a), node: n}}
+	case x.stub:
+		return result{}, s.tree.Reveal(nodeKey(n))
+	case x.group != nil || n == nil:
+		return result{}, s.tree.Toggle()
+	case n.Key.Prepared():
+		return result{push: newPrepared(n)}, true
+	case n.Session == nil:
+		return result{say: "activity does not show backend " + nodeName(n) + ": it is still connecting, or just ended"}, true
+	}
+	return sessionAct(actEnter, n.Session)
+}
+
+// end asks about the session of a row; on the lines about a tree, about its root.
+func (s *locksScreen) end(a action, x lockRow) result {
+	switch n := x.about(); {
 	case x.group != nil:
 		return result{say: "a queue: choose the session that it waits for, or one in it"}
+	case n != nil:
+		return result{end: &endWish{verb: verbOf(a), node: n}}
 	}
 	return result{}
 }
 
 func (s *locksScreen) toggleFollow(key string, x lockRow) result {
-	if s.follow != "" || x.node == nil {
+	if s.follow != "" || x.node == nil || x.stub {
 		s.follow = ""
 		return result{say: "the cursor follows no session"}
 	}

@@ -54,10 +54,19 @@ func (b *lockRows) tree(t *waits.Tree) {
 	cycle := b.cycleOf(t)
 	b.line("tree "+key, find, lockRow{tree: t}, b.head(t, cycle)...)
 	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
-	if text := t.Best.Text; text != "" {
+	if text := bestText(t); text != "" {
 		b.line("best "+key, find, lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
 	}
 	b.nodes = append(b.nodes, root)
+}
+
+// bestText is what to do about a tree. The statement that ends a prepared
+// transaction comes first: it is what is copied.
+func bestText(t *waits.Tree) string {
+	if sql := rollbackOf(t.Root); sql != "" && t.Best.Verb == waits.Rollback {
+		return sql + "  (y copies it; in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser)"
+	}
+	return t.Best.Text
 }
 
 func (b *lockRows) cycleOf(t *waits.Tree) *waits.Cycle {
@@ -142,7 +151,39 @@ func (b *lockRows) branch(t *waits.Tree, n *waits.Node) tree.Node {
 		find += " " + kid.Row.Find
 		out.Kids = append(out.Kids, kid)
 	}
+	if n.Edge == nil && t != nil {
+		for _, kid := range b.stubs(t, n) {
+			find += " " + kid.Row.Find
+			out.Kids = append(out.Kids, kid)
+		}
+	}
 	out.Row.Find = find
+	return out
+}
+
+// mostStubs is how many sessions of another tree a root names.
+const mostStubs = 3
+
+// stubs are lines for sessions that wait for a root and are drawn under another
+// one: ending this root alone does not free them.
+func (b *lockRows) stubs(t *waits.Tree, root *waits.Node) []tree.Node {
+	var out []tree.Node
+	for i, k := range root.Elsewhere {
+		n := b.forest.Node(k)
+		if n == nil {
+			continue
+		}
+		key := "stub " + nodeKey(root) + " " + nodeKey(n)
+		b.rows[key] = lockRow{tree: t, node: n, stub: true}
+		line := []theme.Span{{Role: theme.Strong, Text: nodeName(n)}, {Text: " " + n.Role}, {Role: theme.Dim, Text: " waits for this one too; it stands under "}, {Text: nodeName(rootOf(n))}}
+		if i == mostStubs-1 && len(root.Elsewhere) > mostStubs {
+			line = append(line, theme.Span{Role: theme.Dim, Text: ", like " + strconv.Itoa(len(root.Elsewhere)-mostStubs) + " more"})
+		}
+		out = append(out, tree.Node{Soft: true, Row: table.Row{Key: key, Line: line, Find: searchText(n)}})
+		if len(out) == mostStubs {
+			break
+		}
+	}
 	return out
 }
 

@@ -32,6 +32,7 @@ type planScreen struct {
 	metric metric
 	all    bool
 	raw    bool
+	left   [2]int // at and top of the text while raw is shown
 	closed map[string]bool
 }
 
@@ -48,6 +49,9 @@ func (s *planScreen) list() *table.Model { return nil }
 func (s *planScreen) want(*probes.Want)  {}
 
 func (s *planScreen) keys() []action {
+	if s.raw {
+		return []action{actBack, actDown, actCase, actJSON}
+	}
 	out := []action{actCopy, actCopyQuery, actMetric, actDetail}
 	if !s.desk.readOnly && s.desk.can && s.x.plan == nil {
 		out = slices.Insert(out, 2, actAnalyze)
@@ -75,7 +79,7 @@ func (s *planScreen) load(f *frame) {
 // fresh takes a new result; the cursor goes to the first line.
 func (s *planScreen) fresh() {
 	s.of = s.x.res
-	s.cases, s.cur, s.at, s.top = nil, 0, 0, 0
+	s.cases, s.cur, s.at, s.top, s.left = nil, 0, 0, 0, [2]int{}
 	if s.of != nil {
 		s.cases = casesOf(s.of)
 	}
@@ -142,9 +146,12 @@ func (s *planScreen) act(a action) (result, bool) {
 		s.all = !s.all
 		s.build()
 	case actJSON:
-		s.raw = !s.raw
-		s.at, s.top = 0, 0
-		s.build()
+		s.toggleRaw()
+	case actBack, actQuit:
+		if !s.raw {
+			return result{}, false
+		}
+		s.toggleRaw()
 	case actCase:
 		if len(s.cases) > 1 {
 			s.cur = (s.cur + 1) % len(s.cases)
@@ -166,6 +173,19 @@ func (s *planScreen) act(a action) (result, bool) {
 		return result{}, false
 	}
 	return result{}, true
+}
+
+// toggleRaw shows the plan as the server printed it, and goes back to where the
+// cursor was.
+func (s *planScreen) toggleRaw() {
+	if s.raw = !s.raw; s.raw {
+		s.left, s.at, s.top = [2]int{s.at, s.top}, 0, 0
+		s.build()
+		return
+	}
+	s.build()
+	s.top = s.left[1]
+	s.to(s.left[0])
 }
 
 // nextMetric goes to the next one that the plan knows.
@@ -300,8 +320,8 @@ func (s *planScreen) head(t *theme.Theme) string {
 // headFacts are the facts of the head, those that matter most first.
 func (s *planScreen) headFacts(r *explain.Result) []string {
 	var out []string
-	if f := r.Fix; f != nil && len(f.Steps) == 4 {
-		out = append(out, mib(f.Steps[1].Blocks)+" to "+mib(f.Steps[3].Blocks))
+	if b, a := farthest(r.Fix); b != nil {
+		out = append(out, fmt.Sprintf("%s to %s blocks with the cursor at %.2g %%", short(b.Blocks), short(a.Blocks), 100*b.At))
 	} else if len(s.cases) > 0 {
 		c := s.cases[s.cur]
 		if ms := c.before.plan.ExecutionMS; ms != nil {

@@ -24,27 +24,7 @@ type shownPlan struct {
 
 // casesOf are the plans of a result: those that were measured first.
 func casesOf(r *explain.Result) []planCase {
-	var out []planCase
-	if f := r.Fix; f != nil {
-		var old, now []explain.Step
-		for _, s := range f.Steps {
-			if s.Plan.Tree == nil {
-				continue
-			}
-			if s.Fixed {
-				now = append(now, s)
-			} else {
-				old = append(old, s)
-			}
-		}
-		for i := range min(len(old), len(now)) {
-			b, a := old[len(old)-1-i], now[len(now)-1-i]
-			out = append(out, planCase{
-				shownPlan{fmt.Sprintf("run, cursor at %.2g %%", 100*b.At), b.Plan, b.Scans, nil},
-				shownPlan{fmt.Sprintf("fixed, cursor at %.2g %%", 100*a.At), a.Plan, a.Scans, nil},
-			})
-		}
-	}
+	out := measuredCases(r.Fix)
 	measured := 0
 	for i, c := range r.Plans {
 		if c.Plan.Tree == nil {
@@ -65,6 +45,61 @@ func casesOf(r *explain.Result) []planCase {
 		}
 	}
 	return out
+}
+
+// measuredCases are the runs of a statement and of its fix. Beside each other stand
+// only two with the cursor at the same place, the farthest first; a run without its
+// like stands alone.
+func measuredCases(f *explain.Fix) []planCase {
+	if f == nil {
+		return nil
+	}
+	var pairs, alone []planCase
+	for i := range f.Steps {
+		s := &f.Steps[i]
+		other := stepAt(f.Steps, s.At, !s.Fixed)
+		switch {
+		case s.Plan.Tree == nil:
+		case other == nil && s.Fixed:
+			alone = append(alone, planCase{before: runOf("after", s, " (the fix alone)")})
+		case other == nil:
+			alone = append(alone, planCase{before: runOf("before", s, " (without the fix)")})
+		case !s.Fixed:
+			pairs = append(pairs, planCase{runOf("before", s, ""), runOf("after", other, "")})
+		}
+	}
+	slices.Reverse(pairs)
+	return append(pairs, alone...)
+}
+
+// stepAt is the run with the cursor at a place, nil when there was none.
+func stepAt(all []explain.Step, at float64, fixed bool) *explain.Step {
+	for i := range all {
+		if s := &all[i]; s.Fixed == fixed && s.At == at && s.Plan.Tree != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// runOf names a run by the place of its cursor.
+func runOf(what string, s *explain.Step, note string) shownPlan {
+	return shownPlan{fmt.Sprintf("%s, cursor at %.2g %%%s", what, 100*s.At, note), s.Plan, s.Scans, nil}
+}
+
+// farthest are the runs before and after the fix with the cursor at the same place,
+// as far behind the first row as there are both; nil when there are none.
+func farthest(f *explain.Fix) (before, after *explain.Step) {
+	if f == nil {
+		return nil, nil
+	}
+	for i := range f.Steps {
+		s := &f.Steps[i]
+		if other := stepAt(f.Steps, s.At, true); !s.Fixed && other != nil && (before == nil || s.At > before.At) {
+			before, after = s, other
+		}
+	}
+	return before, after
 }
 
 // build makes the text again; the cursor stays on its line.
@@ -248,10 +283,12 @@ func (s *planScreen) caseList(r *explain.Result) {
 		switch c.Starts {
 		case "":
 		case "oldest":
-			line += ", starts at oldest"
+			line += ", starts at first row"
 			role = theme.Crit
 		case "all":
 			line += ", reads all"
+		case "first":
+			line += ", first page"
 		default:
 			line += ", starts at " + c.Starts
 		}

@@ -211,11 +211,11 @@ func proofLines(f *explain.Fix, w int, ascii bool) []docLine {
 		if i == 0 {
 			lead = "run    "
 		}
-		which := "before"
+		which := "before,"
 		if s.Fixed {
-			which = "after "
+			which = "after, "
 		}
-		line := fmt.Sprintf("%s, cursor at %.3g %%: %s blocks (%s), %s", which, 100*s.At, short(s.Blocks), mib(s.Blocks), millis(s.MS))
+		line := fmt.Sprintf("%s cursor at %.3g %%: %s blocks (%s), %s", which, 100*s.At, short(s.Blocks), mib(s.Blocks), millis(s.MS))
 		if s.RowsRemoved != nil {
 			line += ", " + short(*s.RowsRemoved) + " rows removed"
 		}
@@ -227,6 +227,8 @@ func proofLines(f *explain.Fix, w int, ascii bool) []docLine {
 // mib is a number of 8 kB blocks as an amount of memory.
 func mib(blocks float64) string {
 	switch n := blocks / 128; {
+	case n < 1:
+		return short(8*blocks) + " KiB"
 	case n < 10:
 		return fmt.Sprintf("%.1f MiB", n)
 	default:

@@ -160,7 +160,7 @@ func scanMark(s *explain.Scan) (theme.Role, string) {
 	if s == nil || s.Class.Starts() == "" {
 		return theme.Normal, ""
 	}
-	words := map[string]string{"oldest": "starts at oldest", "cursor": "starts at cursor", "first": "starts at first row", "all": "reads all"}
+	words := map[string]string{"oldest": "starts at first row", "cursor": "starts at cursor", "first": "first page", "all": "reads all"}
 	mark := words[s.Class.Starts()]
 	switch {
 	case s.Tiny():

@@ -24,10 +24,11 @@ type poolScreen struct {
 	there      bool
 	w, h       int
 	byKey      map[string]*probes.Session
+	ghost      ghost
 }
 
 func newPool(g theme.Glyphs, key, title string) *poolScreen {
-	return &poolScreen{key: key, title: title, tree: tree.New(g, []table.Column{
+	s := &poolScreen{key: key, title: title, tree: tree.New(g, []table.Column{
 		{ID: "who", Title: "pid, role", Min: 12, Max: 24},
 		{ID: "state", Title: "server", Min: 6, Max: 8, Prio: 4},
 		{ID: "doing", Title: "does", Min: 10, Max: 26},
@@ -35,6 +36,8 @@ func newPool(g theme.Glyphs, key, title string) *poolScreen {
 		{ID: "role", Title: "role", Min: 6, Max: 14, Prio: 2},
 		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 3},
 	})}
+	s.tree.SayEnded("doing", "ended")
+	return s
 }
 
 func (s *poolScreen) name() string        { return s.title }
@@ -44,7 +47,7 @@ func (s *poolScreen) Unfold()             { s.tree.Unfold() }
 func (s *poolScreen) want(w *probes.Want) { wantPoolers(w) }
 func (s *poolScreen) size(w, h int)       { s.w, s.h = w, h; s.arrange() }
 func (s *poolScreen) keys() []action {
-	return []action{actEnter, actBack, actCancel, actTerminate, actCopyQuery}
+	return []action{actEnter, actBack, actCancel, actTerminate, actExplain, actFilter, actCopyQuery}
 }
 
 func (s *poolScreen) selected() *probes.Session {
@@ -68,6 +71,7 @@ func (s *poolScreen) arrange() {
 }
 
 func (s *poolScreen) load(f *frame) {
+	last := s.f
 	s.f, s.there = f, false
 	for _, v := range f.poolers() {
 		for i := range v.Pools {
@@ -94,7 +98,7 @@ func (s *poolScreen) load(f *frame) {
 		roles = append(roles, clientRow(r))
 	}
 	section("clients", roles)
-	keepGone(s.tree.Model, s.byKey, byKey)
+	keepGone(s.tree.Model, s.byKey, byKey, &s.ghost, last)
 	_, before := s.tree.Count()
 	s.byKey = byKey
 	s.tree.SetNodes(nodes)
@@ -206,7 +210,7 @@ func clientRow(r bouncer.RoleView) tree.Node {
 
 func (s *poolScreen) act(a action) (result, bool) {
 	if x := s.selected(); x != nil {
-		return sessionAct(a, x)
+		return rowAct(a, s.tree.Model, x, &s.ghost)
 	}
 	return result{}, a == actEnter && s.tree.Toggle()
 }
@@ -226,7 +230,8 @@ func (s *poolScreen) draw(t *theme.Theme) []string {
 	}
 	lines := s.tree.Draw(t)
 	if tw, pane := beside(s.w, s.tree.Wide()); pane > 0 {
-		lines = sideBySide(t, lines, sessionPane(t, s.f, s.selected(), pane, len(lines)), tw)
+		r, _ := s.tree.Selected()
+		lines = sideBySide(t, lines, sessionPane(t, s.ghost.of(r.Key, s.f), s.selected(), r.Gone, pane, len(lines)), tw)
 	}
 	return append(out, lines...)[:s.h]
 }

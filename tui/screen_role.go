@@ -21,11 +21,12 @@ type roleScreen struct {
 	f     *frame
 	w, h  int
 	byKey map[string]*probes.Session
+	ghost ghost
 	kept  int // lines for the role's findings; they only grow
 }
 
 func newRole(g theme.Glyphs, role string) *roleScreen {
-	return &roleScreen{role: role, g: g, tree: tree.New(g, []table.Column{
+	s := &roleScreen{role: role, g: g, tree: tree.New(g, []table.Column{
 		{ID: "pid", Title: "pod, pid", Min: 12, Max: 22},
 		{ID: "state", Title: "state", Min: 8, Max: 8},
 		{ID: "wait", Title: "waits for", Min: 12, Max: 22, Prio: 4},
@@ -33,6 +34,8 @@ func newRole(g theme.Glyphs, role string) *roleScreen {
 		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8, Prio: 5},
 		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 1},
 	})}
+	s.tree.SayEnded("state", "ended")
+	return s
 }
 
 func (s *roleScreen) name() string       { return s.role }
@@ -40,7 +43,7 @@ func (s *roleScreen) list() *table.Model { return s.tree.Model }
 func (s *roleScreen) Fold()              { s.tree.Fold() }
 func (s *roleScreen) Unfold()            { s.tree.Unfold() }
 func (s *roleScreen) keys() []action {
-	return []action{actEnter, actBack, actFilter, actCopyQuery}
+	return []action{actEnter, actBack, actCancel, actTerminate, actExplain, actFilter, actCopyQuery}
 }
 
 func (s *roleScreen) want(w *probes.Want) {
@@ -55,14 +58,25 @@ func (s *roleScreen) size(w, h int) {
 
 // arrange gives the tree what the summary and the role's findings leave.
 func (s *roleScreen) arrange() {
-	tw, _ := beside(s.w, s.tree.Wide())
+	tw, _ := leftover(s.w, roleWidth, s.tree.Wide())
 	s.kept = min(max(s.kept, len(s.notes())), s.h/3)
-	s.tree.SetSize(tw, s.h-1-s.kept)
+	s.tree.SetSize(tw, s.h-1-s.kept-s.strip())
+}
+
+// roleWidth is what the tree needs to show its columns and the start of a statement.
+const roleWidth = 108
+
+// strip is how many lines below the tree are about the selected row.
+func (s *roleScreen) strip() int {
+	if _, pane := leftover(s.w, roleWidth, s.tree.Wide()); pane > 0 || s.h < tallHeight {
+		return 0
+	}
+	return stripLines
 }
 
 // notes are the role's findings, wrapped, where no pane beside has them.
 func (s *roleScreen) notes() []theme.Span {
-	if _, pane := beside(s.w, s.tree.Wide()); pane > 0 || s.f == nil {
+	if _, pane := leftover(s.w, roleWidth, s.tree.Wide()); pane > 0 || s.f == nil {
 		return nil
 	}
 	var out []theme.Span
@@ -89,6 +103,7 @@ func (s *roleScreen) notes() []theme.Span {
 }
 
 func (s *roleScreen) load(f *frame) {
+	before := s.f
 	s.f = f
 	s.arrange()
 	if f.snap.Sessions == nil && f.live {
@@ -121,7 +136,7 @@ func (s *roleScreen) load(f *frame) {
 	for _, addr := range order {
 		nodes = append(nodes, tree.Node{Row: s.podRow(addr, row, len(byPod[addr])), Kids: byPod[addr]})
 	}
-	keepGone(s.tree.Model, s.byKey, byKey)
+	keepGone(s.tree.Model, s.byKey, byKey, &s.ghost, before)
 	s.byKey = byKey
 	s.tree.SetNodes(nodes)
 }
@@ -161,7 +176,7 @@ func (s *roleScreen) act(a action) (result, bool) {
 		return result{}, false
 	}
 	if x := s.byKey[r.Key]; x != nil {
-		return sessionAct(a, x)
+		return rowAct(a, s.tree.Model, x, &s.ghost)
 	}
 	return result{}, a == actEnter && s.tree.Toggle()
 }
@@ -179,14 +194,10 @@ func (s *roleScreen) draw(t *theme.Theme) []string {
 	if s.f.snap.Sessions == nil && !s.f.live && len(lines) > 1 {
 		lines[1] = t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  this reading has no sessions"})
 	}
-	if tw, pane := beside(s.w, s.tree.Wide()); pane > 0 {
-		var side []string
-		if x := s.selected(); x != nil {
-			side = sessionPane(t, s.f, x, pane, len(lines))
-		} else if ok {
-			side = roleFacts(t, s.f, r, pane, len(lines))
-		}
-		lines = sideBySide(t, lines, side, tw)
+	if tw, pane := leftover(s.w, roleWidth, s.tree.Wide()); pane > 0 {
+		lines = sideBySide(t, lines, s.about(t, r, ok, pane, len(lines)), tw)
+	} else if n := s.strip(); n > 0 {
+		lines = under(t, lines, s.about(t, r, ok, s.w-6, n-1), s.w, n)
 	}
 	out := make([]string, 1+s.kept, s.h)
 	out[0] = head
@@ -194,6 +205,18 @@ func (s *roleScreen) draw(t *theme.Theme) []string {
 		out[1+i] = t.Line(s.w, n)
 	}
 	return append(out, lines...)
+}
+
+// about is the selected session, or the role.
+func (s *roleScreen) about(t *theme.Theme, r budget.Row, there bool, w, h int) []string {
+	if x := s.selected(); x != nil {
+		sel, _ := s.tree.Selected()
+		return sessionPane(t, s.ghost.of(sel.Key, s.f), x, sel.Gone, w, h)
+	}
+	if there {
+		return roleFacts(t, s.f, r, w, h)
+	}
+	return nil
 }
 
 func (s *roleScreen) selected() *probes.Session {

@@ -18,6 +18,7 @@ type sessionScreen struct {
 	x     probes.Session
 	gone  bool
 	f     *frame
+	seen  *frame    // the reading in which it was there last
 	full  string    // the whole statement, "" until it is there
 	asked time.Time // QueryStart of the statement that was asked for
 	trail string    // why the statement is not whole
@@ -38,7 +39,10 @@ func newSession(x probes.Session) *sessionScreen {
 func (s *sessionScreen) name() string       { return "pid " + strconv.Itoa(s.x.PID) }
 func (s *sessionScreen) list() *table.Model { return nil }
 func (s *sessionScreen) keys() []action {
-	return []action{actBack, actDown, actCancel, actTerminate, actCopyQuery, actCopy}
+	if s.gone {
+		return []action{actBack, actDown, actExplain, actCopyQuery, actCopy}
+	}
+	return []action{actBack, actCancel, actTerminate, actExplain, actCopyQuery, actCopy, actDown}
 }
 
 func (s *sessionScreen) want(w *probes.Want) {
@@ -56,6 +60,9 @@ func (s *sessionScreen) size(w, h int) {
 
 func (s *sessionScreen) load(f *frame) {
 	s.f = f
+	if s.seen == nil {
+		s.seen = f
+	}
 	if f.snap.Sessions != nil {
 		s.gone = true
 		for _, x := range f.snap.Sessions {
@@ -63,7 +70,7 @@ func (s *sessionScreen) load(f *frame) {
 				if x.Query != s.x.Query || !x.QueryStart.Equal(s.x.QueryStart) {
 					s.full, s.trail = "", ""
 				}
-				s.x, s.gone = x, false
+				s.x, s.gone, s.seen = x, false, f
 				break
 			}
 		}
@@ -98,9 +105,20 @@ func (s *sessionScreen) text() string {
 	return s.x.Query
 }
 
+// facts are those of the last reading that has the session.
+func (s *sessionScreen) facts() []fact {
+	all := sessionFacts(s.seen, &s.x)
+	for i := range all {
+		if s.gone && all[i].label == "state" {
+			all[i].value = "ended; was " + all[i].value
+		}
+	}
+	return all
+}
+
 // above is how many lines stand before the statement.
 func (s *sessionScreen) above() int {
-	n := factRows(len(sessionFacts(s.f, &s.x)), s.w-4) + 2
+	n := factRows(len(s.facts()), s.w-4) + 2
 	if l := len(s.locks.rows); l > 0 {
 		n += l + 1
 	}
@@ -157,7 +175,7 @@ func (s *sessionScreen) draw(t *theme.Theme) []string {
 	if s.f == nil {
 		return make([]string, s.h)
 	}
-	facts := drawFacts(t, sessionFacts(s.f, &s.x), s.w-4)
+	facts := drawFacts(t, s.facts(), s.w-4)
 	if s.locks.err != "" {
 		facts = append(facts, "", t.Line(s.w-4, theme.Span{Role: theme.Warn, Text: "~ " + s.locks.err}))
 	}
@@ -187,7 +205,7 @@ func (s *sessionScreen) heading(t *theme.Theme) string {
 	what, note := "statement", ""
 	switch {
 	case s.gone:
-		what, note = "ended; its last statement", ""
+		what, note = "ended; its last statement", "as of "+clock(s.seen.snap.At)
 	case s.trail != "":
 		note = s.trail
 	case s.x.QueryClipped && s.full == "":
@@ -223,8 +241,11 @@ func (s *sessionScreen) act(a action) (result, bool) {
 		s.view.GotoTop()
 	case actBottom:
 		s.view.GotoBottom()
-	case actCopy, actCopyQuery, actCancel, actTerminate:
-		if a == actCopyQuery && (s.full != "" || !s.x.QueryClipped) {
+	case actCopy, actCopyQuery, actCancel, actTerminate, actExplain:
+		if res, ok := ended(a, &s.x); s.gone && ok {
+			return res, true
+		}
+		if a == actCopyQuery && (s.full != "" || !s.x.QueryClipped || s.gone) {
 			return result{copy: s.text(), what: "the statement: " + clean.SQL(s.text(), 60)}, true
 		}
 		return sessionAct(a, &s.x)

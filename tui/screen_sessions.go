@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -20,6 +21,7 @@ type sessionsScreen struct {
 	f     *frame
 	w, h  int
 	byKey map[string]*probes.Session
+	ghost ghost
 }
 
 func newSessions(g theme.Glyphs) *sessionsScreen {
@@ -38,13 +40,14 @@ func newSessions(g theme.Glyphs) *sessionsScreen {
 		{ID: "query", Title: "statement", Min: 14, Grow: true, Prio: 1, NoSort: true},
 	})}
 	s.table.SortBy("tx")
+	s.table.SayEnded("state", "ended")
 	return s
 }
 
 func (s *sessionsScreen) name() string       { return "Sessions" }
 func (s *sessionsScreen) list() *table.Model { return s.table }
 func (s *sessionsScreen) keys() []action {
-	return []action{actEnter, actFilter, actSort, actCancel, actTerminate, actWide, actCopyQuery}
+	return []action{actEnter, actCancel, actTerminate, actExplain, actFilter, actSort, actCopyQuery, actWide}
 }
 
 func (s *sessionsScreen) want(w *probes.Want) {
@@ -54,11 +57,24 @@ func (s *sessionsScreen) want(w *probes.Want) {
 
 func (s *sessionsScreen) size(w, h int) {
 	s.w, s.h = w, h
-	tw, _ := beside(w, s.table.Wide())
-	s.table.SetSize(tw, h)
+	tw, _ := leftover(w, sessionsWidth, s.table.Wide())
+	s.table.SetSize(tw, h-s.strip())
+}
+
+// sessionsWidth is what the list needs to show its columns and the start of a
+// statement.
+const sessionsWidth = 118
+
+// strip is how many lines below the list are about the selected session.
+func (s *sessionsScreen) strip() int {
+	if _, pane := leftover(s.w, sessionsWidth, s.table.Wide()); pane > 0 || s.h < tallHeight {
+		return 0
+	}
+	return stripLines
 }
 
 func (s *sessionsScreen) load(f *frame) {
+	before := s.f
 	s.f = f
 	if f.snap.Sessions == nil && f.live {
 		return // not read yet: the next answer has them
@@ -86,7 +102,7 @@ func (s *sessionsScreen) load(f *frame) {
 			st, wait, behind, ageCell(f.age(x.XactStart)), ageCell(f.age(x.StateChange)), statementCell(x),
 		}})
 	}
-	keepGone(s.table, s.byKey, byKey)
+	keepGone(s.table, s.byKey, byKey, &s.ghost, before)
 	s.byKey = byKey
 	s.table.SetRows(rows)
 }
@@ -95,13 +111,6 @@ func (s *sessionsScreen) load(f *frame) {
 // below all clients.
 func background(x *probes.Session) bool {
 	return x.Kind != probes.KindClient && x.Kind != probes.KindMasked && x.Kind != "parallel worker"
-}
-
-// keepGone remembers the selected session after it ended.
-func keepGone(t *table.Model, old, now map[string]*probes.Session) {
-	if r, ok := t.Selected(); ok && now[r.Key] == nil && old[r.Key] != nil {
-		now[r.Key] = old[r.Key]
-	}
 }
 
 // sessionKey is the identity of a backend; a masked one has only its pid.
@@ -163,7 +172,26 @@ func (s *sessionsScreen) selected() *probes.Session {
 	return nil
 }
 
-func (s *sessionsScreen) act(a action) (result, bool) { return sessionAct(a, s.selected()) }
+func (s *sessionsScreen) act(a action) (result, bool) {
+	return rowAct(a, s.table, s.selected(), &s.ghost)
+}
+
+// rowAct is what the keys do to the session of the row under the cursor.
+func rowAct(a action, t *table.Model, x *probes.Session, g *ghost) (result, bool) {
+	r, ok := t.Selected()
+	if !ok || !r.Gone || x == nil {
+		return sessionAct(a, x)
+	}
+	if a == actEnter {
+		s := newSession(*x)
+		s.seen = g.of(r.Key, nil)
+		return result{push: s}, true
+	}
+	if res, ok := ended(a, x); ok {
+		return res, true
+	}
+	return sessionAct(a, x)
+}
 
 // sessionAct is what the keys do to a session under the cursor.
 func sessionAct(a action, x *probes.Session) (result, bool) {
@@ -198,19 +226,30 @@ func (s *sessionsScreen) draw(t *theme.Theme) []string {
 		}
 		lines[1] = t.Line(s.w, theme.Span{Role: theme.Dim, Text: "  " + say})
 	}
-	tw, pane := beside(s.w, s.table.Wide())
-	if pane == 0 {
-		return lines
+	tw, pane := leftover(s.w, sessionsWidth, s.table.Wide())
+	if n := s.strip(); pane == 0 {
+		return under(t, lines, s.pane(t, s.w-6, n-1), s.w, n)
 	}
-	return sideBySide(t, lines, sessionPane(t, s.f, s.selected(), pane, len(lines)), tw)
+	return sideBySide(t, lines, s.pane(t, pane, len(lines)), tw)
+}
+
+func (s *sessionsScreen) pane(t *theme.Theme, w, h int) []string {
+	r, _ := s.table.Selected()
+	return sessionPane(t, s.ghost.of(r.Key, s.f), s.selected(), r.Gone, w, h)
 }
 
 // sessionPane is a session's facts with the start of its statement.
-func sessionPane(t *theme.Theme, f *frame, x *probes.Session, w, h int) []string {
+func sessionPane(t *theme.Theme, f *frame, x *probes.Session, gone bool, w, h int) []string {
 	if x == nil {
 		return nil
 	}
 	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "pid " + strconv.Itoa(x.PID)}}, dim(x.Kind))}
+	if gone {
+		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ ended; as it was at " + clock(f.snap.At)}))
+	}
+	if w >= twoColumns && h < stripLines {
+		return sessionLines(t, f, x, out, w, h)
+	}
 	out = append(out, drawFacts(t, sessionFacts(f, x), w)...)
 	if x.Query != "" {
 		out = append(out, "")
@@ -223,5 +262,24 @@ func sessionPane(t *theme.Theme, f *frame, x *probes.Session, w, h int) []string
 			out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Ellipsis + " enter shows all"}))
 		}
 	}
-	return out[:min(h, len(out))]
+	return out[:max(0, min(h, len(out)))]
+}
+
+// sessionLines adds to few wide lines the start of a session's statement, and as
+// many facts as fit.
+func sessionLines(t *theme.Theme, f *frame, x *probes.Session, out []string, w, h int) []string {
+	role := theme.Normal
+	if x.State != "active" {
+		role = theme.Dim
+	}
+	const most = 2 // lines of the statement
+	lines := wrapText(t.Clean(clean.SQL(x.Query, 4*lineBytes)), w)
+	for i, l := range lines[:min(most, len(lines))] {
+		if i == most-1 && len(lines) > most {
+			l = t.Cut(l, w-1-clean.Width(t.Ellipsis)) + " " + t.Ellipsis
+		}
+		out = append(out, t.Line(w, theme.Span{Role: role, Text: l}))
+	}
+	facts := slices.DeleteFunc(sessionFacts(f, x), func(a fact) bool { return a.label == "kind" })
+	return append(out, drawFacts(t, facts[:max(0, min(len(facts), 2*(h-len(out))))], w)...)
 }

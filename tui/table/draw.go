@@ -28,8 +28,9 @@ func (m *Model) Draw(t *theme.Theme) []string {
 	for i := m.top; i < len(m.view) && len(lines) < m.h; i++ {
 		lines = append(lines, m.row(t, slots, i))
 	}
-	if len(m.view) == 0 && m.filter != "" && len(lines) < m.h {
-		lines = append(lines, t.Line(m.w, theme.Span{Role: theme.Dim, Text: "   no row matches " + m.filter + "; esc clears"}))
+	if m.Missed() && m.h > 1 {
+		lines = append(lines[:min(len(lines), m.h-1)], t.Line(m.w, theme.Span{Text: "   no row matches "},
+			theme.Span{Role: theme.Strong, Text: t.Cut(t.Clean(m.filter), max(8, m.w-36))}, theme.Span{Role: theme.Dim, Text: "; esc clears the filter"}))
 	}
 	for len(lines) < m.h {
 		lines = append(lines, "")

@@ -65,11 +65,13 @@ type Model struct {
 	x      int  // first scrolled column, when wide
 	fixed  bool // rows stay as given: no sort (trees)
 	hidden []bool
+	ended  int // column that says it when a row has ended, -1 none
+	saying string
 }
 
 // New makes an empty table.
 func New(cols []Column) *Model {
-	return &Model{cols: cols, fit: make([]int, len(cols)), hidden: make([]bool, len(cols)), sort: -1}
+	return &Model{cols: cols, fit: make([]int, len(cols)), hidden: make([]bool, len(cols)), sort: -1, ended: -1}
 }
 
 // NewFixed makes a table whose rows are never sorted.
@@ -96,6 +98,15 @@ func (m *Model) SetRows(rows []Row) {
 	m.arrange()
 }
 
+// SayEnded puts text in a column of the selected row once that has ended.
+func (m *Model) SayEnded(id, text string) {
+	for i, c := range m.cols {
+		if c.ID == id {
+			m.ended, m.saying = i, text
+		}
+	}
+}
+
 // ghost is the selected row when rows no longer have it.
 func (m *Model) ghost(rows []Row) (Row, bool) {
 	if m.sel == "" {
@@ -110,6 +121,10 @@ func (m *Model) ghost(rows []Row) (Row, bool) {
 		if m.rows[i].Key == m.sel && m.rows[i].Line == nil {
 			r := m.rows[i]
 			r.Gone, r.Sign = true, theme.Normal
+			if m.ended >= 0 && m.ended < len(r.Cells) {
+				r.Cells = slices.Clone(r.Cells)
+				r.Cells[m.ended] = Cell{Text: m.saying}
+			}
 			return r, true
 		}
 	}
@@ -277,6 +292,20 @@ func (m *Model) passes(r Row) bool {
 		return !not
 	}
 	return not
+}
+
+// Missed says that there is a filter which no row passes, those that head others
+// apart.
+func (m *Model) Missed() bool {
+	if m.filter == "" {
+		return false
+	}
+	for _, i := range m.view {
+		if !m.rows[i].Head {
+			return false
+		}
+	}
+	return true
 }
 
 // NextSort sorts by the next column on screen, and after the last as given.

@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// twoRoots is a reading in which the queued ALTER waits for a second session, too.
+func twoRoots(t *testing.T) []*probes.Snapshot {
+	t.Helper()
+	all := recorded(t, "locks")
+	for i, s := range all {
+		out, l := *s, *s.Locks
+		l.Rows, l.Waits = slices.Clone(l.Rows), slices.Clone(l.Waits)
+		for _, r := range s.Locks.Rows {
+			if r.PID == 23555 && r.Tag.Type == "relation" {
+				r.PID, r.VXID = 23571, "21/2"
+				l.Rows = append(l.Rows, r)
+			}
+		}
+		for k := range l.Waits {
+			if l.Waits[k].PID == 23556 {
+				l.Waits[k].Blockers = []int{23555, 23571}
+			}
+		}
+		out.Locks = &l
+		all[i] = &out
+	}
+	return all
+}
+
+// TestTwoRootsNameTheSameWaiter: who waits for two is drawn once, and named under the
+// other root, from where enter leads to it.
+func TestTwoRootsNameTheSameWaiter(t *testing.T) {
+	d := draw(t, 120, 50, locksOptions(), twoRoots(t))
+	d.has("23556 migrate waits for this one too; it stands under 23555")
+	d.goToRow("waits for this one too")
+	d.press("enter")
+	if l := d.selectedLine(); !strings.Contains(l, "alter table") {
+		t.Errorf("enter leads to %q", l)
+	}
+	d.press("g", "/", "2", "3", "5", "5", "6", "enter")
+	d.has("waits for this one too")
+}
+
+// TestForestHasTheRoomItNeeds: at 120 cells one reads what is waited for, and
+// statements.
+func TestForestHasTheRoomItNeeds(t *testing.T) {
+	d := draw(t, 120, 40, locksOptions(), recorded(t, "locks"))
+	for _, want := range []string{"AccessExclusive on ledger", "alter table ledger add column", "update acct set v = 1 where id = 1", "loses no committed work"} {
+		d.has(want)
+	}
+	d.goToRow("▾ 23556")
+	for _, want := range []string{"blocked by", "23555", "holds up 4 sessions", "cancel or terminate frees 4 sessions"} {
+		d.has(want)
+	}
+	d = draw(t, 200, 50, locksOptions(), recorded(t, "locks"))
+	d.goToRow("▾ 23556")
+	d.has("│ pid 23556")
+	d.has("alter table ledger add column")
+}
+
+// TestAFilterWithoutAHitIsSaid, also where heads of groups are always shown.
+func TestAFilterWithoutAHitIsSaid(t *testing.T) {
+	for _, size := range [][2]int{{40, 10}, {80, 24}, {120, 40}} {
+		for _, keys := range [][]string{{"1"}, {"1", "enter"}, {"2"}, {"4"}} {
+			snaps := recorded(t, "incident")
+			if keys[0] == "2" {
+				snaps = recorded(t, "locks")
+			}
+			d := draw(t, size[0], size[1], Options{}, snaps)
+			d.press(keys...)
+			d.press("/", "z", "q", "x", "enter")
+			d.has("no row matches zqx; esc clears")
+			d.press("esc")
+			d.hasNot("no row matches")
+		}
+	}
+}
+
+// TestWaitingAndPinnedAreAlwaysThere: at the design size with a budget and long names,
+// too.
+func TestWaitingAndPinnedAreAlwaysThere(t *testing.T) {
+	s := *recorded(t, "incident")[5]
+	s.Groups = slices.Clone(s.Groups)
+	for i := range s.Groups {
+		if strings.Contains(s.Groups[i].App, "exporter") {
+			s.Groups[i].App = "werft:metrics-exporter-eu"
+		}
+	}
+	for _, size := range [][2]int{{40, 10}, {80, 24}, {120, 40}, {200, 50}} {
+		d := draw(t, size[0], size[1], Options{}, []*probes.Snapshot{&s})
+		i := d.at(" now busy")
+		if i < 0 {
+			t.Fatalf("no table:\n%s", d.text())
+		}
+		head := strings.Split(d.text(), "\n")[i]
+		for _, want := range []string{"lock", "pin", "now", "cap"} {
+			if !slices.Contains(strings.Fields(head), want) {
+				t.Errorf("%v: %q is not among the columns %q", size, want, head)
+			}
+		}
+	}
+}
