@@ -191,7 +191,7 @@ func (t *endTarget) audit(v waits.Verb, user string) probes.Audit {
 }
 
 // offers are the sessions a dialog has: the chosen one, the root of its tree,
-// and the one whose end is advised, each once.
+// and those whose end is advised, each once.
 func offers(f *frame, n *waits.Node) []endTarget {
 	forest := f.forest()
 	tree := treeOf(forest, n)
@@ -209,6 +209,9 @@ func offers(f *frame, n *waits.Node) []endTarget {
 	}
 	add("root", tree.Root)
 	add("advised", forest.Node(tree.Best.Key))
+	for _, s := range tree.Best.With {
+		add("advised", forest.Node(s.Key))
+	}
 	return out
 }
 

@@ -64,9 +64,20 @@ func (d *endDialog) load(f *frame) {
 func (d *endDialog) next() {
 	d.at, d.sure = (d.at+1)%len(d.targets), false
 	d.verb = d.asked
-	if x := d.now(); x.label == "advised" && x.node.Key == d.best.Key && signals(d.best.Verb) {
-		d.verb = d.best.Verb
+	if v, ok := d.advised(d.now()); ok && d.now().label == "advised" {
+		d.verb = v
 	}
+}
+
+// advised is how a session is to be ended by what is best for the tree; ok is false
+// when that is no matter of ending it.
+func (d *endDialog) advised(x *endTarget) (v waits.Verb, ok bool) {
+	for _, s := range append([]waits.Step{{Verb: d.best.Verb, Key: d.best.Key}}, d.best.With...) {
+		if s.Key == x.node.Key && signals(s.Verb) {
+			return s.Verb, true
+		}
+	}
+	return "", false
 }
 
 // signals says that a verb is one of the dialog's.
@@ -184,13 +195,10 @@ func (d *endDialog) more(t *theme.Theme, w int) []string {
 		return wrap(t, theme.Crit, "! ", "sure? Y does it all the same", w)
 	}
 	var out []string
-	switch {
-	case d.best.Text == "" || d.isAdvised():
-	case d.best.Key == x.node.Key && signals(d.best.Verb):
-		key := map[waits.Verb]string{waits.Cancel: "C", waits.Terminate: "K"}[d.best.Verb]
-		return wrap(t, theme.Strong, "  ", key+", recommended: "+d.best.Text, w)
-	case len(d.targets) > 1 && x.label != "advised":
-		out = wrap(t, theme.Strong, "  ", "recommended: "+d.best.Text, w)
+	if text, here := d.recommended(); text != "" {
+		if out = wrap(t, theme.Strong, "  ", text, w); here {
+			return out
+		}
 	}
 	if effectOf(d.verb, x.advice) == waits.Nothing && d.verb == waits.Cancel && useful(x.advice.Terminate) && !x.gone {
 		out = append(out, wrap(t, theme.Normal, "  ", "K terminates instead: "+effect(waits.Terminate, x.advice, x.end), w)...)
@@ -198,8 +206,21 @@ func (d *endDialog) more(t *theme.Theme, w int) []string {
 	return out
 }
 
-// isAdvised says that the dialog is about to do what is best for the tree.
-func (d *endDialog) isAdvised() bool { return d.best.Key == d.now().node.Key && d.best.Verb == d.verb }
+// recommended is what is best for the tree, "" when the dialog is about to do it;
+// here says that it is about this session.
+func (d *endDialog) recommended() (text string, here bool) {
+	x := d.now()
+	v, ok := d.advised(x)
+	switch {
+	case d.best.Text == "" || x.gone, ok && v == d.verb && len(d.best.With) == 0:
+		return "", false
+	case ok && v != d.verb:
+		return map[waits.Verb]string{waits.Cancel: "C", waits.Terminate: "K"}[v] + ", recommended: " + d.best.Text, true
+	case ok, len(d.targets) > 1:
+		return "recommended: " + d.best.Text, false
+	}
+	return "", false
+}
 
 // list is the sessions on offer, the chosen one marked.
 func (d *endDialog) list(t *theme.Theme, w int) []string {
@@ -231,14 +252,13 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 // freesShort is frees for the end of a line of w cells.
 func freesShort(t *theme.Theme, e waits.End, w int) string {
 	s := "frees " + strconv.Itoa(e.Direct)
-	switch later := len(e.Frees) - e.Direct; {
-	case later == 0:
+	switch {
+	case e.InTurn() == 0:
 		return s
 	case w < 60:
 		return s + " now"
-	default:
-		return s + " now (" + t.AtMost + strconv.Itoa(later) + " in turn)"
 	}
+	return s + " now (" + t.AtMost + strconv.Itoa(e.InTurn()) + " in turn)"
 }
 
 // stateText is a node's state in a word or two.
@@ -322,20 +342,25 @@ func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 	if len(d.targets) > 1 {
 		add("tab", d.tabWords(w))
 	}
+	if w < 50 { // what may be cut comes last
+		add("esc", "no")
+	}
 	if d.verb == waits.Cancel {
 		add("K", "terminate")
 	} else {
 		add("C", "cancel")
 	}
-	add("esc", "no")
+	if w >= 50 {
+		add("esc", "no")
+	}
 	return t.Line(w, s...)
 }
 
 // tabWords say where tab goes.
 func (d *endDialog) tabWords(w int) string {
-	next := d.targets[(d.at+1)%len(d.targets)]
-	if next.label == "advised" && next.node.Key == d.best.Key && signals(d.best.Verb) && w >= 50 {
-		return "advised: " + string(d.best.Verb) + " " + nodeName(next.node)
+	next := &d.targets[(d.at+1)%len(d.targets)]
+	if v, ok := d.advised(next); ok && next.label == "advised" && w >= 50 {
+		return "advised: " + string(v) + " " + nodeName(next.node)
 	}
 	return next.label
 }

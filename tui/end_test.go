@@ -76,7 +76,7 @@ func TestEndSaysWhoRunsAtOnce(t *testing.T) {
 	d.hasNot("frees 9")
 	d.press("K")
 	d.has("frees 1 now (≤8 in turn)")
-	d.says("terminate frees 1 at once, 8 in turn")
+	d.says("terminate frees 1 at once, up to 8 in turn")
 	d.hasNot("frees 9")
 	d.press("esc", "j", "j")
 	d.hasNot("frees 9")

@@ -63,13 +63,8 @@ func rootOf(n *waits.Node) *waits.Node {
 // treeOf is the tree that a node is drawn in, nil none.
 func treeOf(f *waits.Forest, n *waits.Node) *waits.Tree {
 	root := rootOf(n)
-	for _, t := range f.Trees {
+	for _, t := range f.Drawn() {
 		if t.Root == root {
-			return t
-		}
-	}
-	for i := range f.Cycles {
-		if t := f.Cycles[i].Tree; t != nil && t.Root == root {
 			return t
 		}
 	}
@@ -127,10 +122,17 @@ func plain(object string) string {
 func wantText(e *waits.Edge) string { return lockText(e.LockType, e.Mode, e.Object) }
 
 // holdText is what a blocker holds that others wait for, "" when unknown.
-func holdText(n *waits.Node) string {
+func holdText(f *waits.Forest, n *waits.Node) string {
 	for _, c := range n.Children {
 		if e := c.Edge; e != nil && e.Blocker == n.Key && e.Kind == waits.Hard {
 			return lockText(e.LockType, e.HeldOrWanted, e.Object)
+		}
+	}
+	for _, k := range n.Elsewhere {
+		for _, e := range f.Blockers(k) {
+			if e.Blocker == n.Key && e.Kind == waits.Hard {
+				return lockText(e.LockType, e.HeldOrWanted, e.Object)
+			}
 		}
 	}
 	return ""

@@ -150,7 +150,7 @@ func TestEndingTheRootFreesExactlyThePromised(t *testing.T) {
 		t.Fatalf("y sent a cancel that does nothing: %q", audit())
 	}
 	r.typeKeys("K")
-	r.until("terminate frees 1 at once, 6 in turn")
+	r.until("terminate frees 1 at once, up to 6 in turn")
 	r.typeKeys("y")
 	r.until("freed 7 of 7 after")
 	got := s.freed(7)

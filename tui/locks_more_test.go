@@ -105,3 +105,24 @@ func TestWaitingAndPinnedAreAlwaysThere(t *testing.T) {
 		}
 	}
 }
+
+// TestBothRootsAreAdvised: where one root alone frees nobody, the header says to end
+// both, and the dialog leads from one to the other.
+func TestBothRootsAreAdvised(t *testing.T) {
+	snaps := twoRoots(t)
+	for i, s := range snaps { // nobody behind the ALTER
+		snaps[i] = later(s, 0, 23559, 23564, 23565, 23566)
+	}
+	d, _ := enderDrawn(t, 120, 50, Options{}, snaps)
+	d.has("* ▾ 23571    metrics   idle tx  AccessShare on ledger")
+	for !strings.Contains(d.selectedLine(), "behind 23571") {
+		d.press("j")
+	}
+	d.has("end both (terminate 23571 and terminate 23555)")
+	d.press("K")
+	d.has("Terminate 23571?")
+	d.says("recommended: end both")
+	d.press("tab")
+	d.has("Terminate 23555?")
+	d.says("recommended: end both")
+}

@@ -39,6 +39,9 @@ func TestGoldenLocks(t *testing.T) {
 		{"locks-path-80x24", 80, 24, locksOptions(), snaps, []string{"j", "j", "j", "j", "l", "j", "j", "z"}},
 		{"locks-bottom-80x24", 80, 24, locksOptions(), snaps, []string{"G"}},
 		{"locks-tree-120x40", 120, 40, locksOptions(), snaps, nil},
+		{"locks-200x50", 200, 50, locksOptions(), snaps, []string{"j", "j"}},
+		{"locks-two-roots-80x24", 80, 24, locksOptions(), twoRoots(t), []string{"G", "k", "k", "k", "k", "k", "k", "k", "k", "k", "k"}},
+		{"locks-ended-120x40", 120, 40, locksOptions(), snaps, []string{"j", "j"}},
 		{"locks-calm-80x24", 80, 24, locksOptions(), []*probes.Snapshot{&calm}, nil},
 		{"locks-late-80x24", 80, 24, locksOptions(), []*probes.Snapshot{snaps[0], &late}, nil},
 		{"locks-session-80x24", 80, 24, locksOptions(), snaps, []string{"j", "j", "enter"}},
@@ -47,6 +50,9 @@ func TestGoldenLocks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := draw(t, tt.w, tt.h, tt.opt, tt.snaps)
 			d.press(tt.keys...)
+			if strings.Contains(tt.name, "ended") {
+				d.answer(later(snaps[1], time.Minute, 23524))
+			}
 			golden(t, tt.name, d.text())
 		})
 	}
@@ -223,6 +229,12 @@ func TestGoldenEnd(t *testing.T) {
 		{"end-victim-root-80x24", 80, 24, "23559", []string{"C", "tab"}},
 		{"end-prepared-80x24", 80, 24, "prepared             prepared", []string{"K"}},
 		{"end-sent-120x40", 120, 40, "23524     api", []string{"K", "y"}},
+		{"end-header-80x24", 80, 24, "wait behind 23555", []string{"K"}},
+		{"end-header-40x10", 40, 10, "wait behind 23555", []string{"K"}},
+		{"end-advised-80x24", 80, 24, "wait behind 23555", []string{"K", "tab"}},
+		{"end-prepared-40x10", 40, 10, "waits behind prepared", []string{"K"}},
+		{"prepared-80x24", 80, 24, "waits behind prepared", []string{"enter"}},
+		{"prepared-40x10", 40, 10, "waits behind prepared", []string{"enter"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

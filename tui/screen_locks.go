@@ -134,13 +134,7 @@ func (s *locksScreen) sticking() {
 // sorted are the trees, the worst first. While the screen is in use those that
 // were there keep their place, and new ones come last.
 func (s *locksScreen) sorted(f *waits.Forest, used bool) []*waits.Tree {
-	var all []*waits.Tree
-	for i := range f.Cycles {
-		if t := f.Cycles[i].Tree; t != nil {
-			all = append(all, t)
-		}
-	}
-	all = append(all, f.Trees...)
+	all := f.Drawn()
 	rank := map[string]int{}
 	for i, k := range s.order {
 		rank[k] = i + 1

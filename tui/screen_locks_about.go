@@ -160,7 +160,7 @@ func frees(e waits.End) string {
 	case e.Direct == n:
 		return "frees " + plural(n, "session")
 	default:
-		return "frees " + strconv.Itoa(e.Direct) + " at once, " + strconv.Itoa(n-e.Direct) + " in turn"
+		return "frees " + strconv.Itoa(e.Direct) + " at once, up to " + strconv.Itoa(e.InTurn()) + " in turn"
 	}
 }
 

@@ -45,7 +45,7 @@ func (s *locksScreen) above() [][]theme.Span {
 			{Role: theme.Dim, Text: ": " + f.Late},
 		})
 	}
-	if f.Waiters == 0 && len(f.SafeSnapshots) == 0 {
+	if f.Waiting() == 0 {
 		if f.Late == "" {
 			out = append(out, []theme.Span{{Text: "   nobody waits for a lock"}})
 		}
@@ -81,7 +81,7 @@ func (s *locksScreen) sum(f *waits.Forest) []theme.Span {
 	}
 	return []theme.Span{
 		{Text: "   "},
-		{Role: theme.Strong, Text: plural(f.Waiters, "session") + " wait" + third(f.Waiters)},
+		{Role: theme.Strong, Text: plural(f.Waiting(), "session") + " wait" + third(f.Waiting())},
 		{Role: theme.Dim, Text: why + "; with them "},
 		{Text: strconv.Itoa(slots) + " of " + strconv.Itoa(s.f.use.Usable)},
 		{Role: theme.Dim, Text: " slots are pinned"},

@@ -51,7 +51,7 @@ func (b *lockRows) tree(t *waits.Tree) {
 	key := nodeKey(t.Root)
 	root := b.branch(t, t.Root)
 	find := root.Row.Find
-	cycle := b.cycleOf(t)
+	cycle := b.forest.Circle(t)
 	b.line("tree "+key, find, lockRow{tree: t}, b.head(t, cycle)...)
 	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
 	if text := bestText(t); text != "" {
@@ -67,15 +67,6 @@ func bestText(t *waits.Tree) string {
 		return sql + "  (y copies it; in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser)"
 	}
 	return t.Best.Text
-}
-
-func (b *lockRows) cycleOf(t *waits.Tree) *waits.Cycle {
-	for i := range b.forest.Cycles {
-		if c := &b.forest.Cycles[i]; c.Tree == t {
-			return c
-		}
-	}
-	return nil
 }
 
 // treeSign: a person notices, or a role has no slot left.
@@ -134,7 +125,7 @@ func (b *lockRows) branch(t *waits.Tree, n *waits.Node) tree.Node {
 	b.rows[key] = lockRow{tree: t, node: n}
 	out := tree.Node{Row: table.Row{Key: key, Cells: b.cells(n)}, Soft: n.Edge != nil && queued(n.Edge)}
 	switch {
-	case n.Edge == nil && len(n.Children) > 0:
+	case n.Edge == nil && len(n.Children)+len(n.Elsewhere) > 0 && t != nil:
 		out.Row.Sign = theme.Holder
 	case t != nil && t.Best.Key == n.Key && n.Edge != nil:
 		out.Row.Sign = theme.Warn // what to cancel
@@ -225,7 +216,7 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 	}
 	switch e := n.Edge; {
 	case e == nil:
-		want.Text = holdText(n)
+		want.Text = holdText(b.forest, n)
 		want.Role = theme.Strong
 	default:
 		want.Text = wantText(e)
@@ -254,7 +245,10 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 func (b *lockRows) safe(s *waits.SafeSnapshot) {
 	name := nodeName(s.Waiter)
 	b.line("safe "+name, name, lockRow{node: s.Waiter}, theme.Span{Role: theme.Strong, Text: name + " waits for a safe snapshot"},
-		theme.Span{Role: theme.Dim, Text: " until these read-write transactions end"})
+		theme.Span{Text: ", " + waitAge(s.Wait)}, theme.Span{Role: theme.Dim, Text: ", until these read-write transactions end"})
+	if s.Best.Text != "" {
+		b.line("best safe "+name, name, lockRow{node: s.Waiter}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: s.Best.Text})
+	}
 	for _, x := range s.Blockers {
 		b.nodes = append(b.nodes, b.branch(nil, x))
 	}
