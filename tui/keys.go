@@ -73,7 +73,7 @@ func bindings() []binding {
 		every = "Everywhere"
 		read  = "Everywhere: reading"
 		lists = "Lists"
-		roles = "Roles"
+		roles = "Roles, Poolers"
 		one   = "A session (Sessions, Locks)"
 		locks = "Locks"
 		expl  = "Explain"

@@ -25,7 +25,8 @@ func TestLivePoolers(t *testing.T) {
 			return probes.Open(ctx, probes.Options{DSN: s.srv.DSN("postgres", "postgres")})
 		},
 	}, src)
-	r.until("waiting for a lock, 1 idle in")
+	r.until("3 clients wait")
+	r.until("behind pid")
 	r.until("holds up")
 	r.until("session advisory lock 4711 left on pid")
 	r.until("PAUSED")

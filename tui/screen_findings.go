@@ -22,6 +22,14 @@ type findingsScreen struct {
 
 func newFindings(g theme.Glyphs) *findingsScreen { return &findingsScreen{g: g} }
 
+// allFindings opens the screen of them.
+func allFindings(g theme.Glyphs, f *frame) result {
+	if len(f.findings()) == 0 {
+		return result{say: "there are no findings"}
+	}
+	return result{push: newFindings(g)}
+}
+
 func (s *findingsScreen) name() string       { return "Findings" }
 func (s *findingsScreen) want(*probes.Want)  {}
 func (s *findingsScreen) list() *table.Model { return nil }
@@ -42,7 +50,12 @@ func (s *findingsScreen) load(f *frame) {
 	s.to(s.at)
 }
 
-func findingKey(x probes.Finding) string { return x.Rule + " " + x.Subject }
+// findingKey tells findings apart: two instances of a pooler may have one each of
+// the same rule and subject.
+func findingKey(x probes.Finding) string {
+	target, _ := x.Evidence["target"].(string)
+	return x.Rule + " " + x.Subject + " " + target
+}
 
 func (s *findingsScreen) to(i int) {
 	all := s.f.findings()
@@ -94,7 +107,14 @@ func (s *findingsScreen) open() result {
 	if x := s.f.session(subject); x != nil {
 		return result{push: newSession(*x)}
 	}
-	return result{say: "this finding is about no single role or session"}
+	for _, v := range s.f.poolers() {
+		for k := range v.Pools {
+			if p := &v.Pools[k]; p.Database+"@"+p.User == subject && v.Instances[p.Instance].Target == all[s.at].Evidence["target"] {
+				return result{push: newPool(s.g, poolKey(v, p), subject)}
+			}
+		}
+	}
+	return result{say: "this finding is about no single role, pool or session"}
 }
 
 // session finds a backend by the subject of a finding, its pid; nil when it names

@@ -51,7 +51,14 @@ func (s *poolersScreen) Unfold()            { s.tree.Unfold() }
 func (s *poolersScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
 
 func (s *poolersScreen) keys() []action {
-	return []action{actEnter, actFilter, actWide, actCopy}
+	acts := []action{actEnter}
+	if s.f != nil && len(s.f.poolFound) > 0 {
+		acts = append(acts, actFindings)
+	}
+	if s.f != nil && s.f.file != nil {
+		acts = append(acts, actWhatIf)
+	}
+	return append(acts, actFilter, actWide, actCopy)
 }
 
 // poolRows is how many backends are told apart, at most.
@@ -106,21 +113,6 @@ func (s *poolersScreen) above() int {
 		n++
 	}
 	return n
-}
-
-func (s *poolersScreen) findingLines() int {
-	most := 1
-	switch {
-	case s.h >= 30:
-		most = 6
-	case s.h >= 12:
-		most = 3
-	}
-	if s.f == nil {
-		return 1
-	}
-	s.f.poolers()
-	return max(1, min(most, len(s.f.poolFound)))
 }
 
 // sumLines is a line for each pooler where there is room.
@@ -178,12 +170,8 @@ func (s *poolersScreen) instanceRow(v *bouncer.View, i int) table.Row {
 			bar.Role = clientsSign(in)
 		}
 	}
-	name := v.Name
-	if len(v.Instances) > 1 {
-		name += " " + strconv.Itoa(i+1)
-	}
 	return table.Row{Key: instanceKey(v, i), Sign: sign, Head: true, Find: in.Target, Cells: []table.Cell{
-		{Text: name}, number(waiting), ageCell(oldest), number(servers), bar, number(idle), clients, {}, why,
+		{Text: v.InstanceName(i)}, number(waiting), ageCell(oldest), number(servers), bar, number(idle), clients, {}, why,
 	}}
 }
 
@@ -269,6 +257,9 @@ func poolSign(p *bouncer.PoolView) theme.Role {
 }
 
 func (s *poolersScreen) act(a action) (result, bool) {
+	if a == actFindings && s.f != nil {
+		return allFindings(s.g, s.f), true
+	}
 	r, ok := s.tree.Selected()
 	if !ok {
 		return result{}, false
@@ -289,6 +280,8 @@ func (s *poolersScreen) act(a action) (result, bool) {
 			text = ref.pool.Database + "@" + ref.pool.User
 		}
 		return result{copy: text, what: text}, true
+	case actWhatIf:
+		return openWhatIf(s.f, ref.view.Name), true
 	}
 	return result{}, false
 }
@@ -333,34 +326,6 @@ func (s *poolersScreen) nothing() string {
 		return "the consoles were not read with this reading"
 	}
 	return "no client has connected yet"
-}
-
-// head is the findings and the sums of the poolers.
-func (s *poolersScreen) head(t *theme.Theme) []string {
-	views := s.f.poolers()
-	all, n := s.f.poolFound, s.findingLines()
-	var out []string
-	for i := range min(n, len(all)) {
-		more := ""
-		if i == n-1 && len(all) > n {
-			more = fmt.Sprintf("+%d more ", len(all)-n)
-		}
-		out = append(out, findingLine(t, all[i], s.w, besides(all[i], s.w), more))
-	}
-	if len(out) == 0 {
-		say := "no client waits"
-		if s.f.pool == nil {
-			say = s.nothing()
-		}
-		out = append(out, t.Line(s.w, theme.Span{Text: "   "}, theme.Span{Role: theme.Dim, Text: say}))
-	}
-	for _, v := range views[:s.sumLines()] {
-		out = append(out, t.Line(s.w, theme.Span{Text: "   "}, theme.Span{Role: theme.Strong, Text: v.Name}, theme.Span{Role: theme.Dim, Text: "  " + poolerSum(v)}))
-	}
-	if s.h >= 12 {
-		out = append(out, "")
-	}
-	return out
 }
 
 // poolerSum is a pooler in one line: its clients and its server side.

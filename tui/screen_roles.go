@@ -232,16 +232,10 @@ func trend(f *frame, r budget.Row, g theme.Glyphs, w int) string {
 func (s *rolesScreen) act(a action) (result, bool) {
 	r, ok := s.table.Selected()
 	if a == actFindings && s.f != nil {
-		if len(s.f.findings()) == 0 {
-			return result{say: "there are no findings"}, true
-		}
-		return result{push: newFindings(s.g)}, true
+		return allFindings(s.g, s.f), true
 	}
 	if a == actWhatIf && s.f != nil {
-		if p := newWhatIf(s.f.file, s.f.snap.Limits, r.Key); p != nil {
-			return result{open: p}, true
-		}
-		return result{say: "no budget file with roles: there is nothing to change"}, true
+		return openWhatIf(s.f, r.Key), true
 	}
 	if !ok {
 		return result{}, false

@@ -32,6 +32,14 @@ type whatRow struct {
 	col   int
 }
 
+// openWhatIf opens the panel at a role or pooler, or says why there is none.
+func openWhatIf(f *frame, at string) result {
+	if p := newWhatIf(f.file, f.snap.Limits, at); p != nil {
+		return result{open: p}
+	}
+	return result{say: "no budget file with roles: there is nothing to change"}
+}
+
 // newWhatIf opens the panel at a role; nil without a budget.
 func newWhatIf(f *budget.File, lim probes.Limits, at string) *whatIf {
 	if f == nil {

@@ -61,25 +61,23 @@ func writeSum(w io.Writer, s *budget.Sum) {
 	fmt.Fprintf(w, "%s: %s\n", s.Scenario, strings.ToUpper(string(s.Verdict)))
 	fmt.Fprintf(w, "usable %d of %d, steady %d (kept %d), jobs %d, surge %d, peak %d, left %d, keep free %d\n\n",
 		s.Usable, s.MaxConnections, s.Steady, s.Kept, s.Jobs, s.Surge, s.Peak, s.Left, s.KeepFree)
-	g := grid{head: []string{"role", "kind", "runs", ">processes", ">replicas", ">per process", ">kept", ">cap", ">surge", "note"}}
+	g := grid{head: []string{"role", "kind", "runs", ">copies", ">each", ">kept", ">cap", ">surge", "note"}}
 	for _, r := range s.Roles {
 		var note []string
 		if r.Via != "" {
 			note = append(note, "clients of "+r.Via)
 		}
 		if r.Group != "" {
-			note = append(note, "one at a time: "+r.Group)
+			note = append(note, "group "+r.Group)
 		}
-		if n, ok := s.Fit[r.Role]; ok {
-			note = append(note, fmt.Sprintf("fits %d", n))
-		} else if n, ok := s.Fit[r.Role+".processes"]; ok {
-			note = append(note, fmt.Sprintf("fits %d processes", n))
+		if fits := fitsText(s, r); fits != "" {
+			note = append(note, "fits "+fits)
 		}
-		g.add(r.Role, r.Kind, string(r.Runs), strconv.Itoa(r.Processes), strconv.Itoa(r.Replicas), strconv.Itoa(r.PerProcess),
+		g.add(r.Role, r.Kind, string(r.Runs), copiesText(r), strconv.Itoa(r.PerProcess),
 			strconv.Itoa(r.Kept), strconv.Itoa(r.Cap), strconv.Itoa(r.Surge), strings.Join(note, ", "))
 	}
 	for _, p := range s.Poolers {
-		g.add("pooler "+p.Pooler, "pooler", "always", strconv.Itoa(p.Instances), "", "", strconv.Itoa(p.Kept), strconv.Itoa(p.Cap), "",
+		g.add("pooler "+p.Pooler, "pooler", "always", strconv.Itoa(p.Instances), "", strconv.Itoa(p.Kept), strconv.Itoa(p.Cap), "",
 			fmt.Sprintf("clients %d of %d", p.Clients, p.MaxClients))
 	}
 	g.write(w)
@@ -87,6 +85,26 @@ func writeSum(w io.Writer, s *budget.Sum) {
 		fmt.Fprintln(w)
 		writeFindings(w, s.Findings)
 	}
+}
+
+// copiesText is replicas, times processes where there are several.
+func copiesText(r budget.RoleSum) string {
+	if r.Processes == 1 {
+		return strconv.Itoa(r.Replicas)
+	}
+	return fmt.Sprintf("%d×%d", r.Replicas, r.Processes)
+}
+
+// fitsText is how many of a role would fit: replicas, or of one that is counted
+// in processes those.
+func fitsText(s *budget.Sum, r budget.RoleSum) string {
+	if n, ok := s.Fit[r.Role]; ok {
+		return strconv.Itoa(n)
+	}
+	if n, ok := s.Fit[r.Role+".processes"]; ok {
+		return fmt.Sprintf("%d processes", n)
+	}
+	return ""
 }
 
 type budgetPlanCmd struct {
@@ -122,23 +140,5 @@ func (c *budgetPlanCmd) Run(a *app) error {
 	if a.cli.Format == "json" {
 		return a.printJSON(map[string]any{"schema": "pgsonde/budget-plan/1", "scenarios": sums})
 	}
-	return a.print(func(w io.Writer) { writePlan(w, sums) })
-}
-
-// writePlan prints a row per scenario, fit for a design document.
-func writePlan(w io.Writer, sums []*budget.Sum) {
-	g := grid{head: []string{"scenario", ">usable", ">kept", ">steady", ">jobs", ">surge", ">peak", ">left", "verdict"}}
-	for _, s := range sums {
-		g.add(s.Scenario, strconv.Itoa(s.Usable), strconv.Itoa(s.Kept), strconv.Itoa(s.Steady), strconv.Itoa(s.Jobs),
-			strconv.Itoa(s.Surge), strconv.Itoa(s.Peak), strconv.Itoa(s.Left), string(s.Verdict))
-	}
-	g.write(w)
-	fmt.Fprintln(w)
-	writeSum(w, sums[0])
-	for _, s := range sums[1:] {
-		if len(s.Findings) > 0 {
-			fmt.Fprintf(w, "\n%s:\n", s.Scenario)
-			writeFindings(w, s.Findings)
-		}
-	}
+	return a.print(func(w io.Writer) { writePlan(w, c.File, sums) })
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -29,9 +30,7 @@ func (a *app) options(t target) (probes.Options, error) {
 		}
 		dsn, c.Dbname = c.Dbname, ""
 	}
-	if hasPassword(dsn) {
-		a.hint("the password in the connection string is visible to every user of this machine (ps); use ~/.pgpass or PGPASSWORD")
-	}
+	a.warnOfPassword(dsn)
 	return probes.Options{
 		DSN: dsn, Host: c.Host, Port: c.Port, User: c.Username, Database: c.Dbname,
 		Password: a.askPassword, Getenv: os.Getenv, Connections: c.Connections, Timeout: c.Timeout, Wait: c.Wait,
@@ -74,12 +73,23 @@ func isDSN(s string) bool {
 	return strings.Contains(s, "=") || strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
 }
 
+// warnOfPassword says that a command line is no place for one.
+func (a *app) warnOfPassword(dsn string) {
+	if hasPassword(dsn) {
+		a.hint("the password in the connection string is visible to every user of this machine (ps); use ~/.pgpass or PGPASSWORD")
+	}
+}
+
+// passwordIn finds a password in a keyword string or among a URL's parameters.
+var passwordIn = regexp.MustCompile(`(?i)(?:^|[\s?&])(?:ssl)?password\s*=`)
+
 func hasPassword(dsn string) bool {
 	if u, err := url.Parse(dsn); err == nil && u.User != nil {
-		_, ok := u.User.Password()
-		return ok
+		if _, ok := u.User.Password(); ok {
+			return true
+		}
 	}
-	return isDSN(dsn) && strings.Contains(dsn, "password=")
+	return isDSN(dsn) && passwordIn.MatchString(dsn)
 }
 
 // redact is dsn as it may be printed.

@@ -21,6 +21,10 @@ const (
 // consoles opens the fleet of --pooler and of the file's poolers; nil when there
 // is none. ask is nil where no password can be asked for.
 func (a *app) consoles(file *budget.File, ask func(string) (string, error)) (*bouncer.Fleet, error) {
+	for _, flag := range a.cli.Pooler {
+		_, dsn := poolerFlag(file, flag)
+		a.warnOfPassword(dsn)
+	}
 	all, err := declaredPoolers(file, a.cli.Pooler)
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -48,12 +52,7 @@ func (a *app) consoles(file *budget.File, ask func(string) (string, error)) (*bo
 func declaredPoolers(file *budget.File, flags []string) ([]bouncer.Declared, error) {
 	given := map[string][]bouncer.Options{}
 	for _, flag := range flags {
-		name, dsn := undeclaredPooler, flag
-		if before, after, ok := strings.Cut(flag, "="); ok && file.Pooler(before) != nil {
-			name, dsn = before, after
-		} else if file != nil && len(file.Poolers) == 1 {
-			name = file.Poolers[0].Name
-		}
+		name, dsn := poolerFlag(file, flag)
 		if !isDSN(dsn) {
 			return nil, fmt.Errorf("--pooler %s: a console is host=… port=6432 user=… or postgres://USER@HOST:6432/pgbouncer", redact(dsn))
 		}
@@ -79,6 +78,17 @@ func declaredPoolers(file *budget.File, flags []string) ([]bouncer.Declared, err
 		out = append(out, bouncer.Declared{Spec: bouncer.PoolerSpec{Name: undeclaredPooler}, Consoles: consoles})
 	}
 	return out, nil
+}
+
+// poolerFlag takes one of --pooler apart.
+func poolerFlag(file *budget.File, flag string) (name, dsn string) {
+	if before, after, ok := strings.Cut(flag, "="); ok && file.Pooler(before) != nil {
+		return before, after
+	}
+	if file != nil && len(file.Poolers) == 1 {
+		return file.Poolers[0].Name, flag
+	}
+	return undeclaredPooler, flag
 }
 
 // poolerSpecs is what the file declares of its poolers, in its order.

@@ -147,10 +147,14 @@ func writePoolers(w io.Writer, views []*bouncer.View, findings []probes.Finding,
 func writePooler(w io.Writer, v *bouncer.View) {
 	parts := []string{v.Name, plural(len(v.Instances), "instance"), clientsText(v.ClientsUsed, v.ClientsMax), serverSideText(v.Servers)}
 	fmt.Fprintln(w, clean.Line(strings.Join(parts, " · ")))
-	for _, in := range v.Instances {
-		fmt.Fprintf(w, "  %s\n", clean.Line(instanceText(in, len(v.Instances) > 1)))
-	}
 	several := len(v.Instances) > 1
+	for i, in := range v.Instances {
+		name := ""
+		if several {
+			name = v.InstanceName(i) + ": "
+		}
+		fmt.Fprintf(w, "  %s\n", clean.Line(name+instanceText(in, several)))
+	}
 	g := grid{head: []string{"pool", "mode", ">clients", ">idle", ">waiting", ">oldest", ">servers", ">active", ">idle", "why"}}
 	if several {
 		g.head = append([]string{"at"}, g.head...)
@@ -162,7 +166,7 @@ func writePooler(w io.Writer, v *bouncer.View) {
 			oldestWait(p), serversText(p), fmt.Sprint(p.Active), fmt.Sprint(p.Idle + p.Used + p.Tested), poolWhy(p),
 		}
 		if several {
-			row = append([]string{v.Instances[p.Instance].Target}, row...)
+			row = append([]string{v.InstanceName(p.Instance)}, row...)
 		}
 		g.add(row...)
 	}

@@ -68,7 +68,7 @@ func (j *judge) cause(r *Reading, v *PoolView) (Cause, string) {
 	case v.Disabled:
 		return Disabled, "database " + quoted(v.Database) + " is disabled"
 	case v.ClientsWaiting == 0:
-		return CancelsWaiting, plural(v.CancelsWaiting, "request") + " to cancel wait for a server connection"
+		return CancelsWaiting, plural(v.CancelsWaiting, "request") + " to cancel " + wait(v.CancelsWaiting) + " for a server connection"
 	case v.Size > 0 && v.Active >= v.Size:
 		return Full, j.whyFull(v)
 	case v.Idle > 0 || v.Size > 0 && v.Servers() >= v.Size && v.Login == 0:
@@ -85,7 +85,7 @@ func (j *judge) cause(r *Reading, v *PoolView) (Cause, string) {
 	}
 	switch {
 	case v.Login > 0 && v.MaxWaitS >= loginS:
-		return LoginHangs, "PostgreSQL has not answered the login of a new server connection for up to " + ago(v.MaxWaitS)
+		return LoginHangs, "PostgreSQL does not answer a login, for up to " + ago(v.MaxWaitS)
 	case v.Login > 0 || v.MaxWaitS < openingS:
 		return Opening, "a server connection is being opened"
 	}
@@ -102,39 +102,49 @@ func (j *judge) whyPaused(r *Reading, v *PoolView) string {
 	return "database " + quoted(v.Database) + " is paused (PAUSE)"
 }
 
+// behind begins the cause where somebody holds the pool up.
+const behind = "behind "
+
+// whyFull says who has the servers: who holds them up first, since that is what
+// is to be ended.
 func (j *judge) whyFull(v *PoolView) string {
-	out := count(v.Active) + " of " + count(v.Size) + " server connections are taken"
+	taken := count(v.Active) + " of " + count(v.Size) + " servers taken"
 	if extra := v.Active - v.Size; extra > 0 {
-		out = count(v.Active) + " server connections are taken, " + count(v.Size) + " and " + count(extra) + " of the reserve"
+		taken = count(v.Active) + " servers taken, " + count(v.Size) + " and " + count(extra) + " of the reserve"
 	}
-	if j.in.Snapshot != nil && len(v.Backends) > 0 && v.Use.Unknown < v.Active {
-		out += ": " + v.Use.text()
+	if j.in.Snapshot == nil || len(v.Backends) == 0 || v.Use.Unknown >= v.Active {
+		return taken
 	}
-	if v.Use.Lock > 0 && len(v.Roots) > 0 {
-		var roots []string
-		for _, r := range v.Roots[:min(3, len(v.Roots))] {
-			roots = append(roots, r.text(j.in.Snapshot))
-		}
-		out += "; the locks lead to " + strings.Join(roots, ", ")
-		if more := len(v.Roots) - len(roots); more > 0 {
-			out += " and " + count(more) + " more"
-		}
+	taken += ": " + v.Use.text()
+	if v.Use.Lock == 0 || len(v.Roots) == 0 {
+		return taken
 	}
-	return out
+	var roots []string
+	for _, r := range v.Roots[:min(3, len(v.Roots))] {
+		roots = append(roots, r.text(j.in.Snapshot))
+	}
+	out := behind + strings.Join(roots, ", ")
+	if more := len(v.Roots) - len(roots); more > 0 {
+		out += " and " + count(more) + " more"
+	}
+	return out + "; " + taken
 }
 
+// whyCannotOpen is the likely cause first, then the figures.
 func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
-	out := "only " + count(v.Servers()) + " server connections are open"
-	if v.Size > 0 {
-		out = "only " + count(v.Servers()) + " of " + count(v.Size) + " server connections are open"
-	}
-	if j.in.Snapshot == nil {
-		out += ", and none can be opened: PostgreSQL refuses them or cannot be reached"
-	} else {
-		out += ", though PostgreSQL has free slots for " + quoted(v.ServerUser) + ": the login fails or the address is wrong"
+	out := "PostgreSQL refuses new connections or cannot be reached"
+	if j.in.Snapshot != nil {
+		out = "the login of " + quoted(v.ServerUser) + " fails or the address is wrong"
 	}
 	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
 		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"
+	}
+	out += "; " + plural(v.Servers(), "server") + " open"
+	if v.Size > 0 {
+		out += " of " + count(v.Size)
+	}
+	if j.in.Snapshot != nil {
+		out += ", and PostgreSQL has free slots"
 	}
 	return out
 }
@@ -151,7 +161,7 @@ func databaseLimit(r *Reading, v *PoolView) string {
 	if d == nil || d.MaxConnections <= 0 || d.Connections < d.MaxConnections {
 		return ""
 	}
-	out := "database " + quoted(v.Database) + " has " + count(d.Connections) + " of max_db_connections " + count(d.MaxConnections)
+	out := count(d.Connections) + " of max_db_connections " + count(d.MaxConnections) + " of database " + quoted(v.Database) + " are open"
 	return out + sharers(r, func(p Pool) bool { return p.Database == v.Database && p.User != v.User })
 }
 
@@ -176,7 +186,7 @@ func userLimit(r *Reading, v *PoolView) string {
 	if limit <= 0 || used < limit {
 		return ""
 	}
-	out := "user " + quoted(v.User) + " has " + count(used) + " of max_user_connections " + count(limit)
+	out := count(used) + " of max_user_connections " + count(limit) + " of user " + quoted(v.User) + " are open"
 	return out + sharers(r, func(p Pool) bool { return p.User == v.User && p.Database != v.Database })
 }
 

@@ -144,7 +144,11 @@ func withDatabase(dsn string) string {
 func (c *Console) connect(ctx context.Context) error {
 	err := c.connectOnce(ctx)
 	var ce *probes.ConnectError
-	if !errors.As(err, &ce) || !wantsPassword(ce) || c.asked || c.opts.Password == nil || c.cfg.Password != "" {
+	if !errors.As(err, &ce) || !wantsPassword(ce) || c.cfg.Password != "" {
+		return err
+	}
+	if c.asked || c.opts.Password == nil {
+		ce.Hint = hintPassword
 		return err
 	}
 	c.asked = true

@@ -4,6 +4,8 @@ package bouncer
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -89,6 +91,10 @@ func TestPassword(t *testing.T) {
 		if (err == nil) != tt.ok || asked != 1 {
 			t.Errorf("%q: got %v after %d questions, want success %v after one", tt.answer, err, asked, tt.ok)
 		}
+		var ce *probes.ConnectError
+		if err != nil && (!errors.As(err, &ce) || ce.Kind != probes.KindAuth) {
+			t.Errorf("%q: got %v, want a login that failed", tt.answer, err)
+		}
 		if err == nil {
 			restart(t, p)
 			if _, err := c.Read(t.Context()); err != nil {
@@ -96,6 +102,57 @@ func TestPassword(t *testing.T) {
 			}
 			c.Close()
 		}
+	}
+}
+
+// Where nobody can be asked, a password comes from .pgpass, the environment or a
+// service file; without one the hint says where it belongs.
+func TestPasswordWithoutAsking(t *testing.T) {
+	bouncertest.Need(t)
+	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
+	p := bouncertest.Start(t, srv.DSN("postgres", "postgres"), bouncertest.Options{
+		Users: map[string]string{"stats": "geheim"}, Settings: map[string]string{"auth_type": "scram-sha-256"},
+	})
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	none := write("none", "")
+	for _, tt := range []struct {
+		name, dsn string
+		env       map[string]string
+		ok        bool
+	}{
+		{"nothing", p.Console(), nil, false},
+		{"pgpass", p.Console(), map[string]string{"PGPASSFILE": write("pgpass", "*:*:pgbouncer:stats:geheim\n")}, true},
+		{"pgpass of another database", p.Console(), map[string]string{"PGPASSFILE": write("pgpass2", "*:*:shop:stats:geheim\n")}, false},
+		{"environment", p.Console(), map[string]string{"PGPASSWORD": "geheim"}, true},
+		{"service", p.Console() + " service=console", map[string]string{"PGSERVICEFILE": write("service", "[console]\npassword=geheim\n")}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("PGPASSFILE", none)
+			t.Setenv("PGPASSWORD", "")
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			c, err := Open(t.Context(), Options{DSN: tt.dsn})
+			if (err == nil) != tt.ok {
+				t.Fatalf("got %v, want success %v", err, tt.ok)
+			}
+			if err == nil {
+				c.Close()
+				return
+			}
+			var ce *probes.ConnectError
+			if !errors.As(err, &ce) || !strings.Contains(ce.Hint, ".pgpass") || strings.Contains(ce.Error()+ce.Hint, "\n") {
+				t.Errorf("got %v, hint %q, want one line that says where the password belongs", err, ce.Hint)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 
 const hintNotConsole = "the console is the database pgbouncer at PgBouncer's own port (listen_port, usually 6432)"
 
+// hintPassword is for who cannot be asked.
+const hintPassword = "its password belongs into ~/.pgpass, PGPASSWORD or the service file (a line for database pgbouncer); the user must be in stats_users"
+
 // connectError says in one line why there is no console, and what to do.
 func (c *Console) connectError(err error) error {
 	out := &probes.ConnectError{Target: c.Target(), User: c.cfg.User, Err: err}

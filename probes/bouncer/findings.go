@@ -2,6 +2,7 @@ package bouncer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,23 +42,22 @@ func (j *judge) add(f probes.Finding) {
 	j.v.Findings = append(j.v.Findings, f)
 }
 
-// at names an instance where there are several.
-func (j *judge) at(i int) string {
-	if len(j.v.Instances) < 2 {
-		return quoted(j.v.Name)
-	}
-	return quoted(j.v.Name) + " at " + j.v.Instances[i].Target
-}
+// at names an instance, by its number where there are several.
+func (j *judge) at(i int) string { return quoted(j.v.Name) + j.v.number(i) }
 
 func (j *judge) away() {
 	for i, in := range j.v.Instances {
 		if in.Err == "" {
 			continue
 		}
+		action := "see whether PgBouncer runs, and whether this user is in stats_users"
+		if ce := (*probes.ConnectError)(nil); errors.As(j.in.Instances[i].Err, &ce) && ce.Hint != "" {
+			action = ce.Hint
+		}
 		j.add(probes.Finding{
 			Rule: ruleUnreachable, Severity: probes.Warn, Subject: j.v.Name,
 			Message:  fmt.Sprintf("the console of %s cannot be read: %s", j.at(i), in.Err),
-			Action:   "see whether PgBouncer runs, and whether this user is in stats_users",
+			Action:   action,
 			Evidence: map[string]any{"target": in.Target},
 		})
 	}
@@ -105,7 +105,7 @@ func (j *judge) stopped(i int, database, rule, message, action string) {
 	}
 	if waiting > 0 {
 		f.Severity, f.SinceS = probes.Error, &longest
-		f.Message += "; " + plural(waiting, "client") + " " + wait(waiting) + ", the first for " + ago(longest)
+		f.Message += "; " + plural(waiting, "client") + " " + wait(waiting) + " " + ago(longest)
 	}
 	j.add(f)
 }

@@ -22,7 +22,7 @@ func (j *judge) clientsOver() {
 		f := probes.Finding{
 			Rule: ruleClientsOver, Severity: probes.Warn, Subject: j.v.Name,
 			Message:  fmt.Sprintf("%s has %d of max_client_conn %d clients", j.at(i), used, limit),
-			Action:   "close idle clients or raise max_client_conn (and the process's file limit); the next is refused with \"no more connections allowed\"",
+			Action:   "close idle clients or raise max_client_conn, and the process's limit of open files",
 			Evidence: map[string]any{"target": in.Target, "clients": used, "max_client_conn": limit, "roles": j.topRoles(i)},
 		}
 		if used >= limit {
@@ -102,9 +102,9 @@ func (j *judge) serverSideOver() {
 	}
 	f := probes.Finding{
 		Rule: ruleServerSide, Severity: probes.Warn, Subject: j.v.Name,
-		Message: fmt.Sprintf("the pools of %s (%s) can open %s server connections, and the server has %d; now %d, %d of them idle",
-			quoted(j.v.Name), plural(len(j.v.Instances), "instance"), can, *s.Usable, s.Now, s.Idle),
-		Action:   "lower default_pool_size or set max_db_connections, counted over all instances; many users mean many pools",
+		Message: fmt.Sprintf("%s can open %s server connections, and the server has %d; now %d, %d of them idle, of %s",
+			quoted(j.v.Name), can, *s.Usable, s.Now, s.Idle, plural(len(j.v.Instances), "instance")),
+		Action:   "lower default_pool_size or set max_db_connections; each instance, database and user counts",
 		Evidence: map[string]any{"cap": s.Cap, "usable": *s.Usable, "now": s.Now, "idle": s.Idle, "instances": len(j.v.Instances)},
 	}
 	if used, _ := j.server.used(func(probes.Group) bool { return true }); used >= *s.Usable && s.Now > 0 {

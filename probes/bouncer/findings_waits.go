@@ -2,6 +2,7 @@ package bouncer
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -17,7 +18,7 @@ func (j *judge) waiting(p *PoolView) {
 		if p.Refused != "" {
 			j.add(probes.Finding{
 				Rule: ruleNotFull, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
-				Message: fmt.Sprintf("pool %s of %s has no server connection and cannot open one, its clients get an error at once: %s",
+				Message: fmt.Sprintf("%s of %s cannot open a server: %s; its clients get an error at once",
 					p.name(), j.at(p.Instance), p.Refused),
 				Action: actionRefused, Evidence: j.poolEvidence(p),
 			})
@@ -28,8 +29,8 @@ func (j *judge) waiting(p *PoolView) {
 	case CancelsWaiting:
 		j.add(probes.Finding{
 			Rule: ruleCancels, Severity: probes.Info, Subject: p.Database,
-			Message: "pool " + p.name() + " of " + j.at(p.Instance) + ": " + p.Why,
-			Action:  "they use the pool's connections too; look for clients that cancel in numbers", Evidence: j.poolEvidence(p),
+			Message: p.name() + " of " + j.at(p.Instance) + ": " + p.Why,
+			Action:  j.cancelAction(p), Evidence: j.poolEvidence(p),
 		})
 		return
 	case Full:
@@ -38,11 +39,14 @@ func (j *judge) waiting(p *PoolView) {
 	if p.MaxWaitS < noticeS {
 		return
 	}
-	longest := p.MaxWaitS
+	longest, comes := p.MaxWaitS, ": "
+	if strings.HasPrefix(p.Why, behind) {
+		comes = " "
+	}
 	f := probes.Finding{
 		Rule: rule, Severity: probes.Warn, Subject: p.Database + "@" + p.User, SinceS: &longest,
-		Message: fmt.Sprintf("pool %s of %s: %s %s, the first for %s: %s", p.name(), j.at(p.Instance),
-			plural(p.ClientsWaiting, "client"), wait(p.ClientsWaiting), ago(longest), p.Why),
+		Message: fmt.Sprintf("%s of %s: %s %s %s%s%s", p.name(), j.at(p.Instance),
+			plural(p.ClientsWaiting, "client"), wait(p.ClientsWaiting), ago(longest), comes, p.Why),
 		Action: j.action(p), Evidence: j.poolEvidence(p),
 	}
 	if longest >= seriousS {
@@ -51,11 +55,23 @@ func (j *judge) waiting(p *PoolView) {
 	j.add(f)
 }
 
+// cancelAction says what holds cancels up: they may use as many connections again
+// as the pool has, so fewer than that means that none can be opened.
+func (j *judge) cancelAction(p *PoolView) string {
+	if why := j.server.refusal(p.ServerDatabase, p.ServerUser); why != "" {
+		return "what they should cancel runs on: " + why
+	}
+	if p.Size > 0 && p.Servers() < 2*p.Size {
+		return "what they should cancel runs on: see PgBouncer's log for why no server connection can be opened"
+	}
+	return "what they should cancel runs on; look for clients that cancel in numbers"
+}
+
 // action says what to do about a pool that waits.
 func (j *judge) action(p *PoolView) string {
 	switch p.Cause {
 	case DatabaseLimit, UserLimit:
-		return "the pools share one limit: raise it, or make the others smaller (each user and database is a pool of its own)"
+		return "raise the limit the pools share, or make the others smaller: each user and database is a pool"
 	case ServerRefuses:
 		return actionRefused
 	case LoginHangs:
@@ -69,15 +85,15 @@ func (j *judge) action(p *PoolView) string {
 	u := p.Use
 	switch {
 	case u.Lock > 0 && len(p.Roots) > 0:
-		return "look at " + p.Roots[0].text(j.in.Snapshot) + ": " + count(p.Roots[0].Victims) + " of the pool's connections wait for it; a larger pool would wait too"
+		return "look at " + p.Roots[0].name() + ": " + plural(p.Roots[0].Victims, "server") + " " + wait(p.Roots[0].Victims) + " for it; a larger pool would wait too"
 	case u.Lock > 0 && u.Lock >= u.IdleInTx:
 		return "find who holds the locks; a larger pool would wait too"
 	case u.IdleInTx > 0 && u.IdleInTx >= u.Running:
-		return "the clients hold a transaction open while they do something else: end it sooner; a larger pool hides it only"
+		return "end the transactions that are open and idle; a larger pool would only hide them"
 	case p.Mode == "session" && u.Idle > 0:
 		return "in session mode an idle client keeps its connection: close them, or use transaction mode"
 	case u.Running > 0:
-		return "shorten or move the long queries; then compare the pool's size with the server's CPU cores before raising it"
+		return "shorten or move the long queries; a pool larger than the server's CPUs only queues there"
 	}
 	return "see what the pool's backends do before the pool is made larger"
 }
@@ -85,7 +101,7 @@ func (j *judge) action(p *PoolView) string {
 func (j *judge) poolEvidence(p *PoolView) map[string]any {
 	e := map[string]any{
 		"target": j.v.Instances[p.Instance].Target, "database": p.Database, "user": p.User, "mode": p.Mode, "cause": string(p.Cause),
-		"clients_waiting": p.ClientsWaiting, "servers": p.Servers(), "servers_active": p.Active, "pool_size": p.Size, "reserve": p.Reserve,
+		"clients_waiting": p.ClientsWaiting, "cancels_waiting": p.CancelsWaiting, "servers": p.Servers(), "servers_active": p.Active, "pool_size": p.Size, "reserve": p.Reserve,
 		"max_wait_s": p.MaxWaitS,
 	}
 	if j.in.Snapshot != nil {

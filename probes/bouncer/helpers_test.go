@@ -33,6 +33,7 @@ func says(t *testing.T, v *View, rule string, parts ...string) *probes.Finding {
 	if f == nil {
 		t.Fatalf("got no %s, findings %+v", rule, v.Findings)
 	}
+	spoken.note(v, rule, true)
 	for _, p := range parts {
 		if !strings.Contains(f.Message, p) {
 			t.Errorf("%s: got %q, want %q in it", rule, f.Message, p)
@@ -48,6 +49,8 @@ func silent(t *testing.T, v *View, rules ...string) {
 	for _, r := range rules {
 		if f := finding(v, r); f != nil {
 			t.Errorf("got %s: %s, want none", r, f.Message)
+		} else {
+			spoken.note(v, r, false)
 		}
 	}
 }

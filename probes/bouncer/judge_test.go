@@ -88,7 +88,7 @@ func TestCauses(t *testing.T) {
 			full(r)
 			server(r, 13, 1013, nil)
 			r.Databases[0].Reserve = 1
-		}, cause: Full, why: []string{"3 server connections are taken, 2 and 1 of the reserve"}, rule: rulePoolFull},
+		}, cause: Full, why: []string{"3 servers taken, 2 and 1 of the reserve"}, rule: rulePoolFull},
 		{name: "paused", r: func(r *Reading) { waiter(r, 9); r.Databases[0].Paused = true }, cause: Paused, why: []string{"database shop is paused"}, rule: rulePaused},
 		{
 			name: "all paused", r: func(r *Reading) { waiter(r, 9); r.VersionNum, r.State = 11900, &State{Paused: true} },
@@ -110,7 +110,7 @@ func TestCauses(t *testing.T) {
 				r.Databases[0].PoolSize, r.Databases[0].MaxConnections = 0, 10
 				server(r, 11, 1011, nil)
 			},
-			cause: CannotOpen, why: []string{"only 1 server connections are open"}, rule: ruleNotFull,
+			cause: CannotOpen, why: []string{"the login of app fails or the address is wrong; 1 server open, and PostgreSQL has free slots"}, rule: ruleNotFull,
 		},
 		{
 			name: "server full", r: func(r *Reading) { waiter(r, 2) }, cause: ServerRefuses, why: []string{"97 of 97"}, rule: ruleNotFull,
@@ -393,7 +393,7 @@ func TestInstances(t *testing.T) {
 	if *v.ClientsUsed != 102 || *v.ClientsMax != 200 || len(v.Pools) != 2 || len(v.Instances) != 3 {
 		t.Errorf("got clients %d of %d, %d pools, want 102 of 200, 2", *v.ClientsUsed, *v.ClientsMax, len(v.Pools))
 	}
-	says(t, v, ruleClientsOver, "pgb at pgb:6432", "99 of max_client_conn 100")
+	says(t, v, ruleClientsOver, "pgb 1 has", "99 of max_client_conn 100")
 	n := 0
 	for _, f := range v.Findings {
 		if f.Rule == ruleUnreachable {

@@ -3,6 +3,7 @@
 package bouncer
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,9 @@ func TestHealthyPoolIsSilent(t *testing.T) {
 	v := g.look()
 	if len(v.Findings) != 0 {
 		t.Errorf("got findings %+v, want none", v.Findings)
+	}
+	for _, r := range Rules() {
+		silent(t, v, r.Name)
 	}
 	p := pool(v, "shop", "app")
 	if p.ClientsIdle != 5 || p.ClientsActive != 0 || p.Size != 2 || p.Mode != "transaction" || p.Cause != NoCause {
@@ -57,7 +61,7 @@ func TestFullByLock(t *testing.T) {
 	if p.Cause != Full || p.Roots[0].PID != root || p.Roots[0].Victims != 2 || p.Roots[0].Role != "migrate" {
 		t.Errorf("got cause %s, roots %+v, want full by 2 victims of pid %d of migrate", p.Cause, p.Roots, root)
 	}
-	f := says(t, v, rulePoolFull, "shop@app", "3 clients", "2 of 2", "2 waiting for a lock", "pid "+strconv.Itoa(root), "migrate", "idle in transaction")
+	f := says(t, v, rulePoolFull, "shop@app", "shop@app of pgbouncer: 3 clients wait", "behind pid "+strconv.Itoa(root)+" (migrate, idle in transaction", "2 of 2 servers taken: 2 waiting for a lock")
 	if !strings.Contains(f.Action, strconv.Itoa(root)) {
 		t.Errorf("got action %q, want the root's pid", f.Action)
 	}
@@ -78,7 +82,7 @@ func TestFullByIdleInTransaction(t *testing.T) {
 		return pool(v, "shop", "app").Use.IdleInTx == 1 && finding(v, rulePoolFull) != nil
 	})
 	f := says(t, v, rulePoolFull, "1 client waits", "1 idle in transaction")
-	if !strings.Contains(f.Action, "transaction open") {
+	if !strings.Contains(f.Action, "open and idle") {
 		t.Errorf("got action %q, want it to speak of the open transaction", f.Action)
 	}
 	p := pool(v, "shop", "app")
@@ -141,7 +145,7 @@ func TestServerRefuses(t *testing.T) {
 		{"max_connections", map[string]string{"max_connections": "12", "superuser_reserved_connections": "3"}, "select 1", true, []string{"PostgreSQL is full", "of 9"}},
 		{"role limit", nil, "alter role app connection limit 1", false, []string{"role app has CONNECTION LIMIT 1"}},
 		{"database limit", nil, "alter database postgres connection limit 1", false, []string{"database postgres has CONNECTION LIMIT 1"}},
-		{"no login", nil, "alter role app nologin", false, []string{"login fails"}},
+		{"no login", nil, "alter role app nologin", false, []string{"the login of app fails"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -177,7 +181,7 @@ func TestServerRefusesTheFirst(t *testing.T) {
 	g.reopen()
 	g.send(0, "app", "werft:api", "select 1")
 	v := g.until("a pool that cannot open", func(v *View) bool { return finding(v, ruleNotFull) != nil })
-	says(t, v, ruleNotFull, "no server connection", "at once", "CONNECTION LIMIT 0")
+	says(t, v, ruleNotFull, "cannot open a server", "at once", "CONNECTION LIMIT 0")
 }
 
 func TestSharedDatabaseLimit(t *testing.T) {
@@ -269,13 +273,49 @@ func TestServerSideOfSeveralInstances(t *testing.T) {
 	silent(t, v, ruleServerSide)
 	g.exec(g.client(1, "app", "werft:api"), "select 1")
 	v = g.look()
-	says(t, v, ruleServerSide, "2 instances", "can open 10", "has 9", "now 2, 2 of them idle")
+	says(t, v, ruleServerSide, "pgb can open 10", "has 9", "now 2, 2 of them idle", "2 instances")
 	if len(v.Pools) != 2 || len(v.Instances) != 2 || v.Servers.Now != 2 {
 		t.Errorf("got %d pools, %d instances, %d servers, want 2 of each", len(v.Pools), len(v.Instances), v.Servers.Now)
 	}
 	g.poolers[1].Stop()
 	v = g.look()
-	says(t, v, ruleUnreachable, g.consoles[1].Target())
+	says(t, v, ruleUnreachable, g.consoles[1].Target(), "pgb 2")
+	restart(t, g.poolers[1])
+	silent(t, g.look(), ruleUnreachable)
+}
+
+// A request to cancel needs a server connection of its own. Where PostgreSQL lets
+// the pooler open none, it waits, and what it was to cancel runs on.
+func TestCancelsWait(t *testing.T) {
+	g := newRig(t, nil, app(map[string]string{"server_login_retry": "60", "query_wait_timeout": "1"}))
+	busy := g.client(0, "app", "werft:api")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = busy.Exec(ctx, "select pg_sleep(600)").ReadAll() // until the test ends
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	v := g.until("a busy server", func(v *View) bool { return pool(v, "shop", "app").Active == 1 })
+	silent(t, v, ruleCancels)
+	if g.consoles[0].hello.num < 11600 {
+		spoken.cannot(t, ruleCancels, "SHOW POOLS does not tell cancels before 1.16")
+	}
+	pgtest.Exec(t, g.srv.DSN("postgres", "postgres"), "alter role app nologin")
+	g.send(0, "app", "werft:web", "select 1")
+	g.until("a login that failed", func(v *View) bool {
+		return strings.Contains(g.poolers[0].Log(), "not permitted to log in") && pool(v, "shop", "app").ClientsWaiting == 0
+	})
+	go func() { _ = busy.CancelRequest(ctx) }() // it is answered when it is delivered
+	v = g.until("a cancel that waits", func(v *View) bool {
+		p := pool(v, "shop", "app")
+		return p.CancelsWaiting == 1 && p.ClientsWaiting == 0
+	})
+	f := says(t, v, ruleCancels, "1 request to cancel waits")
+	if p := pool(v, "shop", "app"); p.Cause != CancelsWaiting || f.Evidence["cancels_waiting"] != 1 {
+		t.Errorf("got cause %q, evidence %v, want one cancel that waits", p.Cause, f.Evidence)
+	}
+	silent(t, v, rulePoolFull, ruleNotFull)
 }
 
 func TestHostileNames(t *testing.T) {

@@ -119,7 +119,7 @@ func (g *rig) look() *View {
 		g.t.Fatal(err)
 	}
 	in.Advisory = AdvisoryLocks(rows)
-	return Judge(in)
+	return spoken.real(Judge(in))
 }
 
 // until looks again and again until ok, and fails after a while with the last

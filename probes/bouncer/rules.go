@@ -36,7 +36,7 @@ func Rules() []Rule {
 		{ruleNotFull, probes.Error, "clients wait or fail although their pool is not full: no new server connection can be opened", "launch_new_connection in PgBouncer's objects.c"},
 		{rulePaused, probes.Error, "a database or the whole pooler is paused or suspended", "PgBouncer's usage manual, PAUSE"},
 		{ruleDisabled, probes.Error, "a database is disabled: new clients are refused", "PgBouncer's usage manual, DISABLE"},
-		{ruleCancels, probes.Warn, "requests to cancel wait for server connections", "PgBouncer's usage manual, cl_waiting_cancel_req"},
+		{ruleCancels, probes.Info, "requests to cancel wait for server connections", "PgBouncer's usage manual, cl_waiting_cancel_req"},
 		{ruleStranded, probes.Error, "a session advisory lock was left behind on an idle server connection of a transaction pooler", "PgBouncer's features page, SQL feature map for pooling modes"},
 		{ruleSessionState, probes.Warn, "a role that needs LISTEN, session advisory locks or such goes through a transaction pooler", "PgBouncer's features page, SQL feature map for pooling modes"},
 		{ruleFileDiffers, probes.Warn, "the budget file says other limits than the pooler has", ""},

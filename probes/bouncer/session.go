@@ -56,9 +56,8 @@ func (j *judge) strandedOn(locks []AdvisoryLock, s joinedServer) probes.Finding 
 	}
 	f := probes.Finding{
 		Rule: ruleStranded, Severity: probes.Warn, Subject: "pid " + count(a.PID),
-		Message: fmt.Sprintf("%s%s left on pid %d, an idle server connection of pool %s@%s of %s; the name %s there is only the last client's",
-			what, strings.Join(keys[:min(3, len(keys))], ", "), a.PID, quoted(s.socket.Database), quoted(s.socket.User), j.at(s.instance), quoted(a.App)),
-		Action: fmt.Sprintf("end it: select pg_terminate_backend(%d); else it stays until the pooler closes the connection (%s); then use pg_advisory_xact_lock",
+		Message: fmt.Sprintf("%s%s left on pid %d", what, strings.Join(keys[:min(3, len(keys))], ", "), a.PID),
+		Action: fmt.Sprintf("select pg_terminate_backend(%d); then use pg_advisory_xact_lock; else it stays until the pooler closes the connection (%s)",
 			a.PID, j.closes(s.instance)),
 		Evidence: map[string]any{
 			"pid": a.PID, "backend_id": probes.BackendID(a.PID, a.BackendStart), "keys": keys, "mode": a.Mode,
@@ -72,8 +71,10 @@ func (j *judge) strandedOn(locks []AdvisoryLock, s joinedServer) probes.Finding 
 	}
 	if len(victims) > 0 {
 		f.Severity = probes.Error
-		f.Message += "; it blocks " + plural(len(victims), "session")
+		f.Message += " blocks " + plural(len(victims), "session")
 	}
+	f.Message += fmt.Sprintf(": an idle server of %s@%s of %s; the name %s there is only the last client's",
+		quoted(s.socket.Database), quoted(s.socket.User), j.at(s.instance), quoted(a.App))
 	return f
 }
 
@@ -98,8 +99,7 @@ func (j *judge) sessionState() {
 		}
 		j.add(probes.Finding{
 			Rule: ruleSessionState, Severity: probes.Warn, Subject: n.Role,
-			Message: fmt.Sprintf("role %s needs %s and goes through %s in %s mode, where the server connection changes after each transaction",
-				quoted(n.Role), strings.Join(needs, " and "), quoted(j.v.Name), modes[0]),
+			Message:  fmt.Sprintf("%s needs %s, which %s in %s mode does not keep", quoted(n.Role), strings.Join(needs, " and "), quoted(j.v.Name), modes[0]),
 			Action:   "connect it to PostgreSQL directly, or through a pool in session mode",
 			Evidence: map[string]any{"needs": needs, "modes": modes},
 		})

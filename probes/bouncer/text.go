@@ -47,12 +47,17 @@ func ago(s float64) string {
 
 func (p *PoolView) name() string { return quoted(p.Database) + "@" + quoted(p.User) }
 
-// text names a root and says what it does.
-func (r Root) text(snap *probes.Snapshot) string {
+// name is who a root is.
+func (r Root) name() string {
 	if r.PID == 0 {
 		return "a prepared transaction"
 	}
-	out := "pid " + count(r.PID)
+	return "pid " + count(r.PID)
+}
+
+// text names a root and says what it does.
+func (r Root) text(snap *probes.Snapshot) string {
+	out := r.name()
 	if r.Session == nil {
 		return out
 	}
@@ -63,11 +68,12 @@ func (r Root) text(snap *probes.Snapshot) string {
 	case r.Session.App != "":
 		about = append(about, quoted(r.Session.App))
 	}
-	if r.Session.State != "" {
-		about = append(about, r.Session.State)
-	}
+	does := r.Session.State
 	if !r.Session.XactStart.IsZero() && snap != nil {
-		about = append(about, "transaction of "+ago(max(0, snap.At.Sub(r.Session.XactStart).Seconds())))
+		does += " for " + ago(max(0, snap.At.Sub(r.Session.XactStart).Seconds()))
+	}
+	if does != "" {
+		about = append(about, strings.TrimSpace(does))
 	}
 	if len(about) == 0 {
 		return out

@@ -1,6 +1,7 @@
 package bouncer
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -66,6 +67,17 @@ type View struct {
 	ClientsMax  *int
 	Servers     ServerSide
 	Findings    []probes.Finding
+}
+
+// InstanceName is the pooler's name, with the number of the instance from 1
+// where there are several.
+func (v *View) InstanceName(i int) string { return v.Name + v.number(i) }
+
+func (v *View) number(i int) string {
+	if len(v.Instances) < 2 {
+		return ""
+	}
+	return " " + strconv.Itoa(i+1)
 }
 
 // InstanceView is one process of the pooler.

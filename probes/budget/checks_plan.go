@@ -24,21 +24,21 @@ func planRules() []check {
 
 // planFindings judges a sum.
 func planFindings(p *plan, s *Sum) []probes.Finding {
-	var out []probes.Finding
+	out := []probes.Finding{}
 	ev := map[string]any{"usable": s.Usable, "steady": s.Steady, "jobs": s.Jobs, "surge": s.Surge, "peak": s.Peak, "left": s.Left}
 	switch s.Verdict {
 	case Over:
 		out = append(out, found("steady-over-usable", probes.Error, "budget",
 			fmt.Sprintf("the roles that always run may open %d connections; %d slots are usable", s.Steady, s.Usable),
-			p.cure(s), ev))
+			cure(s.Cures), ev))
 	case OverAtPeak:
 		out = append(out, found("peak-over-usable", probes.Error, "budget",
 			fmt.Sprintf("%d always, %d by jobs, %d by deploys may be open at once; %d slots are usable", s.Steady, s.Jobs, s.Surge, s.Usable),
-			p.cure(s), ev))
+			cure(s.Cures), ev))
 	case Low:
 		out = append(out, found("peak-low", probes.Warn, "budget",
 			fmt.Sprintf("at the peak of %d connections %s left of %d; operators should find %d", s.Peak, slotsAre(s.Left), s.Usable, s.KeepFree),
-			p.cure(s), ev))
+			cure(s.Cures), ev))
 	}
 	for _, b := range s.Poolers {
 		if b.ClientsOver {
@@ -61,55 +61,6 @@ func slotsAre(n int) string {
 		return "1 slot is"
 	}
 	return fmt.Sprintf("%d slots are", n)
-}
-
-// cure says what would make the sum fit, cheapest first.
-func (p *plan) cure(s *Sum) string {
-	var ways []string
-	if i := p.largestRole(s); i >= 0 {
-		r, rs := p.roles[i], s.Roles[i]
-		if burst := rs.Cap - rs.Kept; burst > 0 {
-			ways = append(ways, fmt.Sprintf("a smaller overflow of %s (its bursts are %d)", r.Name, burst))
-		}
-		switch {
-		case rs.Processes > 1:
-			ways = append(ways, fitAtMost(p.largest(r, &r.Processes), "process", "processes", r.Name)...)
-		case rs.Replicas > 1:
-			ways = append(ways, fitAtMost(p.largest(r, &r.Replicas), "replica", "replicas", r.Name)...)
-		}
-		ways = append(ways, "a smaller pool of "+r.Name)
-	}
-	if len(p.poolers) == 0 {
-		ways = append(ways, "a pooler in front")
-	}
-	return strings.Join(ways, ", or ") + "; " + raisePrice
-}
-
-// fitAtMost says how many would fit; nothing when not even one does.
-func fitAtMost(n int, one, many, role string) []string {
-	switch n {
-	case 0:
-		return nil
-	case 1:
-		many = one
-	}
-	return []string{fmt.Sprintf("at most %d %s of %s", n, many, role)}
-}
-
-// largestRole is the index of the role with the largest part of the peak; -1
-// none.
-func (p *plan) largestRole(s *Sum) int {
-	best, at := 0, -1
-	for i, r := range s.Roles {
-		part := r.Cap
-		if r.InSurge {
-			part = add(part, r.Surge)
-		}
-		if r.Via == "" && (r.Runs == RunsAlways || r.Runs == RunsJob) && part > best {
-			best, at = part, i
-		}
-	}
-	return at
 }
 
 // lintFindings judges what the file says without adding it up.

@@ -82,11 +82,28 @@ func roleOverCap(l *live) []probes.Finding {
 				"close idle tools, or raise keep_free in the budget", ev))
 			continue
 		}
+		if r.deploys() {
+			ev["peak"] = *r.Peak
+			out = append(out, found("role-over-cap", probes.Warn, r.Role,
+				fmt.Sprintf("%s: %s%d connections; its budget is %d, and %d while it is deployed", r.Role, l.bound(), r.Now, *r.Cap, *r.Peak),
+				"let the deploy come to its end; if it stays, look for pods that should be gone", ev))
+			continue
+		}
 		out = append(out, found("role-over-cap", l.certain(), r.Role,
 			fmt.Sprintf("%s: %s%d connections; its budget is %d", r.Role, l.bound(), r.Now, *r.Cap),
 			"look for more replicas or processes than declared, a leak, or pods that should be gone; else correct the budget", ev))
 	}
 	return out
+}
+
+// deploys: a deploy under way explains what is over the cap, by its connections
+// and by its addresses.
+func (r *liveRow) deploys() bool {
+	if r.role == nil || r.Peak == nil || r.Pods == nil || r.Now > *r.Peak {
+		return false
+	}
+	extra := *r.Pods - *r.Replicas
+	return extra > 0 && extra <= r.role.Surge.replicas(*r.Replicas)
 }
 
 func overflowInUse(l *live) []probes.Finding {

@@ -14,6 +14,7 @@ func serverChecks() []check {
 		{Rule{"role-limit-low", probes.Warn, "a login role's CONNECTION LIMIT is below the budgets of the roles that use it", "pg_roles.rolconnlimit; superusers are exempt, walsenders not counted"}, roleLimitLow},
 		{Rule{"database-limit-low", probes.Warn, "a database's CONNECTION LIMIT is below the budgets of the roles that use it", "pg_database.datconnlimit; superusers are exempt"}, databaseLimitLow},
 		{Rule{"app-is-superuser", probes.Warn, "an application logs in as superuser: it takes the operators' reserve too", "superuser_reserved_connections are open to every superuser"}, appIsSuperuser},
+		{Rule{"app-takes-reserve", probes.Warn, "an application logs in as a member of pg_use_reserved_connections: it takes the operators' reserve", "PostgreSQL 16+, reserved_connections"}, appTakesReserve},
 		{Rule{"running-over-cpus", probes.Warn, "more statements run than twice the CPUs", "the server's CPUs against active sessions that wait for no lock and no client"}, runningOverCPUs},
 		{Rule{"connection-churn", probes.Warn, "sessions are opened at a rate that a pool would not have", "pg_stat_database.sessions, 14+: the difference of two readings"}, connectionChurn},
 		{Rule{"file-differs", probes.Warn, "the server's limits are not those of the budget file", usableSource}, fileDiffers},
@@ -23,10 +24,13 @@ func serverChecks() []check {
 }
 
 // capsOf adds up the caps of rows whose sessions all have the one key, or which
-// say so by their rule.
+// say so by their rule. Limits do not hold for superusers.
 func (l *live) capsOf(name string, keys func(*liveRow) map[string]int, field func(rule) *pattern) (sum int, roles []string) {
 	for _, r := range l.rows {
 		if r.Cap == nil || r.Origin != Declared && r.Origin != Pooler || r.Runs == string(RunsManual) {
+			continue
+		}
+		if l.allSuper(r) {
 			continue
 		}
 		seen := keys(r)
@@ -72,17 +76,13 @@ func databaseLimitLow(l *live) []probes.Finding {
 }
 
 func appIsSuperuser(l *live) []probes.Finding {
-	super := map[string]bool{}
-	for _, x := range l.s.Limits.Roles {
-		super[x.Name] = x.Superuser
-	}
 	var out []probes.Finding
 	for _, r := range l.rows {
 		if r.Origin != Declared && r.Origin != Captured && r.Origin != Pooler {
 			continue
 		}
 		for _, user := range slices.Sorted(maps.Keys(r.users)) {
-			if !super[user] {
+			if !l.superuser(user) {
 				continue
 			}
 			out = append(out, found("app-is-superuser", probes.Warn, r.Role,
@@ -91,6 +91,43 @@ func appIsSuperuser(l *live) []probes.Finding {
 		}
 	}
 	return out
+}
+
+// appTakesReserve: reserved_connections are kept from those it is not granted to,
+// so what has the grant is not held by usable.
+func appTakesReserve(l *live) []probes.Finding {
+	if l.s.Limits.Reserved == 0 {
+		return nil
+	}
+	var out []probes.Finding
+	for _, r := range l.rows {
+		if r.Origin != Declared && r.Origin != Captured && r.Origin != Pooler {
+			continue
+		}
+		for _, user := range slices.Sorted(maps.Keys(r.users)) {
+			if !slices.Contains(l.s.Limits.ReservedUsers, user) || l.superuser(user) {
+				continue
+			}
+			out = append(out, found("app-takes-reserve", probes.Warn, r.Role,
+				fmt.Sprintf("%s logs in as %s, which may use the reserved connections (%s)", r.Role, user, plural(r.users[user], "connection")),
+				"revoke pg_use_reserved_connections from it: the reserve is for operators", map[string]any{"user": user, "now": r.users[user]}))
+		}
+	}
+	return out
+}
+
+// allSuper: only superusers have been seen in a row.
+func (l *live) allSuper(r *liveRow) bool {
+	for user := range r.users {
+		if !l.superuser(user) {
+			return false
+		}
+	}
+	return len(r.users) > 0
+}
+
+func (l *live) superuser(name string) bool {
+	return slices.ContainsFunc(l.s.Limits.Roles, func(x probes.RoleLimit) bool { return x.Name == name && x.Superuser })
 }
 
 func runningOverCPUs(l *live) []probes.Finding {

@@ -43,6 +43,10 @@ func limitsOf(conn int, super bool) func(*probes.Snapshot) {
 	}
 }
 
+func reserved(user string) func(*probes.Snapshot) {
+	return func(s *probes.Snapshot) { s.Limits.Reserved, s.Limits.ReservedUsers = 2, []string{user} }
+}
+
 func refuse(s *probes.Snapshot) { s.Refused = "sorry, too many clients already" }
 
 func churn(perS float64) func(*probes.Snapshot) {
@@ -50,6 +54,8 @@ func churn(perS float64) func(*probes.Snapshot) {
 }
 
 const one = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, replicas: 2 } }\n"
+
+const surged = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, replicas: 2, surge: 1 } }\n"
 
 func checkCases() map[string][]checkCase {
 	idle := func(n int) probes.Group { return grp(n, "a", "1.1.1.1", "idle") }
@@ -85,6 +91,9 @@ func checkCases() map[string][]checkCase {
 			{"17 of 16", one, snap(both(8)[0], grp(9, "a", "1.1.1.2", "idle")), true, "17 connections; its budget is 16"},
 			{"16 of 16", one, snap(both(8)...), false, ""},
 			{"operators", one, snap(grp(4, "psql", "local", "idle")), true, "keep_free promises them 3"},
+			{"a deploy with its surge", surged, snap(append(both(8), grp(8, "a", "1.1.1.3", "idle"))...), true, "24 connections; its budget is 16, and 24 while it is deployed"},
+			{"more than a deploy", surged, snap(append(both(8), grp(9, "a", "1.1.1.3", "idle"))...), true, "25 connections; its budget is 16"},
+			{"over without another pod", surged, snap(both(8)[0], grp(9, "a", "1.1.1.2", "idle")), true, "17 connections; its budget is 16"},
 		},
 		"overflow-in-use": {
 			{"9 > 8 kept", one, snap(both(4)[0], grp(5, "a", "1.1.1.2", "idle")), true, "more than the 8"},
@@ -166,18 +175,28 @@ func checkCases() map[string][]checkCase {
 			{"16 for 16", one, edit(snap(both(1)...), limitsOf(16, false)), false, ""},
 			{"unlimited", one, edit(snap(both(1)...), limitsOf(-1, false)), false, ""},
 			{"superusers are exempt", one, edit(snap(both(1)...), limitsOf(1, true)), false, ""},
-			{"two roles share it", one + "  # b too\n", edit(snap(both(1)...), limitsOf(12, false)), true, ""},
+			{"two roles share it", "match: \"{role}\"\nroles: { a: { pool: 10 }, b: { pool: 8 } }", edit(snap(idle(1), grp(1, "b", "", "idle")), limitsOf(17, false)), true, "a, b may open 18"},
+			{"two roles fit it", "match: \"{role}\"\nroles: { a: { pool: 10 }, b: { pool: 8 } }", edit(snap(idle(1), grp(1, "b", "", "idle")), limitsOf(18, false)), false, ""},
+			{"walsenders are not counted", one, edit(snap(append(both(1), probes.Group{Kind: "walsender", User: "app", App: "a", N: 9})...), limitsOf(16, false)), false, ""},
 			{"by the match, not seen yet", "roles: { a: { pool: 9, match: { user: app } } }", edit(snap(), limitsOf(8, false)), true, ""},
 		},
 		"database-limit-low": {
 			{"15 for 16", one, edit(snap(both(1)...), limitsOf(15, false)), true, "database app has CONNECTION LIMIT 15"},
 			{"16 for 16", one, edit(snap(both(1)...), limitsOf(16, false)), false, ""},
+			{"superusers are exempt", one, edit(snap(both(1)...), limitsOf(1, true)), false, ""},
 		},
 		"app-is-superuser": {
 			{"declared", one, edit(snap(both(1)...), limitsOf(-1, true)), true, "logs in as superuser app (2 connections)"},
 			{"without a file", "", edit(snap(idle(1)), limitsOf(-1, true)), true, ""},
 			{"operators may", one, edit(snap(grp(1, "psql", "", "idle")), limitsOf(-1, true)), false, ""},
 			{"ordinary", one, edit(snap(both(1)...), limitsOf(-1, false)), false, ""},
+		},
+		"app-takes-reserve": {
+			{"granted", one, edit(snap(both(1)...), reserved("app")), true, "a logs in as app, which may use the reserved connections (2 connections)"},
+			{"another has the grant", one, edit(snap(both(1)...), reserved("ops")), false, ""},
+			{"operators may", one, edit(snap(grp(1, "psql", "", "idle")), reserved("app")), false, ""},
+			{"nothing is reserved", one, edit(snap(both(1)...), func(s *probes.Snapshot) { s.Limits.ReservedUsers = []string{"app"} }), false, ""},
+			{"superusers are another rule's", one, edit(edit(snap(both(1)...), limitsOf(-1, true)), reserved("app")), false, ""},
 		},
 		"running-over-cpus": {
 			{"9 on 4", one, snap(grp(9, "a", "", "active")), true, "9 statements run on 4 CPUs; 9 of them are a"},

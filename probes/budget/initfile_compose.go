@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 // InitFromFile drafts a budget from a deployment description: a compose file,
 // Helm values, or an environment file of KEY=VALUE lines. Errors are as Parse's.
 func InitFromFile(name string, data []byte) (string, error) {
+	data = withoutMark(data)
 	if looksLikeEnv(data) {
 		return InitFromEnv(name, strings.Split(string(data), "\n"))
 	}
@@ -35,40 +38,55 @@ func InitFromFile(name string, data []byte) (string, error) {
 	return d.file()
 }
 
-var envLine = regexp.MustCompile(`^(?:export )?[A-Za-z_][A-Za-z0-9_]*=`)
+var envLine = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=`)
 
-// looksLikeEnv: every line that says something is KEY=VALUE.
+// looksLikeEnv: the first line that says something is KEY=VALUE, which begins no
+// mapping of YAML. Later ones may be the rest of a value of several lines.
 func looksLikeEnv(data []byte) bool {
-	seen := false
 	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return envLine.MatchString(line)
 		}
-		if !envLine.MatchString(line) {
-			return false
-		}
-		seen = true
 	}
-	return seen
+	return false
 }
 
 // child is the value of a key of a mapping, nil when there is none.
 func child(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
-		n = resolve(n)
-		if n == nil || n.Kind != yaml.MappingNode {
-			return nil
-		}
 		var found *yaml.Node
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				found = n.Content[i+1]
+		for _, e := range pairs(n) {
+			if e.key == key {
+				found = e.val
 			}
 		}
 		n = found
 	}
 	return resolve(n)
+}
+
+// pairs are the keys of a mapping in its order, those of a merge (<<) first, as
+// the mapping's own win over them.
+func pairs(n *yaml.Node) []entry {
+	n = resolve(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	var own, merged []entry
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], resolve(n.Content[i+1])
+		switch {
+		case k.Tag != "!!merge":
+			own = append(own, entry{k.Value, k.Line, v})
+		case v.Kind == yaml.SequenceNode:
+			for _, m := range slices.Backward(v.Content) { // the first of them wins
+				merged = append(merged, pairs(m)...)
+			}
+		default:
+			merged = append(merged, pairs(v)...)
+		}
+	}
+	return append(merged, own...)
 }
 
 // word is a scalar's text, "" when it is none.
@@ -96,21 +114,32 @@ func envOf(n *yaml.Node, into map[string]string) {
 		return
 	}
 	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if v := word(n.Content[i+1]); v != "" {
-				into[strings.ToUpper(n.Content[i].Value)] = v
+		for _, e := range pairs(n) {
+			// { value: 5 } is how some charts write one
+			if v := cmp.Or(word(e.val), word(child(e.val, "value"))); v != "" {
+				into[strings.ToUpper(e.key)] = v
 			}
 		}
 		return
 	}
 	for _, item := range list(n) {
-		if k, v, ok := strings.Cut(word(item), "="); ok {
-			into[strings.ToUpper(k)] = v
+		if k, v, ok := strings.Cut(word(item), "="); ok || word(item) != "" {
+			into[strings.ToUpper(k)] = v // a bare KEY is passed on from outside
 		} else if name := word(child(item, "name")); name != "" {
 			into[strings.ToUpper(name)] = word(child(item, "value"))
 		}
 	}
 }
+
+// interpolation is ${NAME}, ${NAME:-default} or ${NAME-default} of a compose file.
+var interpolation = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*(?::?-([^{}]*))?(?::?\?[^{}]*)?\}`)
+
+// filledIn puts the defaults of a value's variables in their place; a variable
+// without one is empty.
+func filledIn(s string) string { return interpolation.ReplaceAllString(s, "$1") }
+
+// withoutMark is data without the byte order mark that some editors write.
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
 var maxConnectionsFlag = regexp.MustCompile(`max_connections\s*=\s*['"]?(\d{1,6})\b`)
 
@@ -118,10 +147,10 @@ var maxConnectionsFlag = regexp.MustCompile(`max_connections\s*=\s*['"]?(\d{1,6}
 // as the others refer to them.
 func (d *draft) compose(services *yaml.Node) {
 	var ws []deployed
-	for i := 0; i+1 < len(services.Content); i += 2 {
-		name, n := services.Content[i].Value, resolve(services.Content[i+1])
-		image := word(child(n, "image"))
-		w := deployed{name: name, env: map[string]string{}, command: words(child(n, "command")) + " " + words(child(n, "entrypoint"))}
+	for _, e := range pairs(services) {
+		name, n := e.key, e.val
+		image := filledIn(word(child(n, "image")))
+		w := deployed{name: name, env: map[string]string{}, command: filledIn(words(child(n, "command")) + " " + words(child(n, "entrypoint")))}
 		envOf(child(n, "environment"), w.env)
 		switch {
 		case strings.Contains(image, "pgbouncer"):
@@ -132,14 +161,17 @@ func (d *draft) compose(services *yaml.Node) {
 			continue
 		}
 		for _, path := range [][]string{{"deploy", "replicas"}, {"scale"}} {
-			if c, err := strconv.Atoi(word(child(n, path...))); err == nil && c >= 0 && c <= maxSize {
+			if c, err := strconv.Atoi(filledIn(word(child(n, path...)))); err == nil && c >= 0 && c <= maxSize {
 				w.sizes = []size{sized("replicas", c)}
 			}
 		}
 		if child(n, "env_file") != nil {
 			w.notes = append(w.notes, "its env_file was not read")
 		}
-		if p := words(child(n, "profiles")); p != "" {
+		if waitedFor(services, name) {
+			w.sizes = append(w.sizes, size{"runs", "job"})
+			w.notes = append(w.notes, "others wait for it to complete, so it is a job")
+		} else if p := words(child(n, "profiles")); p != "" {
 			w.sizes = append(w.sizes, size{"runs", "manual"})
 			w.notes = append(w.notes, "GUESS: of profile "+p+", so started by hand")
 		}
@@ -150,6 +182,16 @@ func (d *draft) compose(services *yaml.Node) {
 	}
 	d.addDeployed(ws)
 	d.dropEmptyPoolers()
+}
+
+// waitedFor says that another service starts when this one has completed.
+func waitedFor(services *yaml.Node, name string) bool {
+	for _, e := range pairs(services) {
+		if word(child(e.val, "depends_on", name, "condition")) == "service_completed_successfully" {
+			return true
+		}
+	}
+	return false
 }
 
 // serverImage finds images of the server itself.
@@ -170,7 +212,7 @@ func (d *draft) addServer(w deployed) {
 // known by the URLs of those who use it.
 func (d *draft) addBouncer(w deployed) {
 	p := draftPooler{name: d.nameOf(w.name), sizes: []size{{"kind", "pgbouncer"}}}
-	mode := strings.ToLower(firstOf(w.env, "POOL_MODE", "PGBOUNCER_POOL_MODE"))
+	mode := strings.ToLower(cmp.Or(w.value("POOL_MODE"), w.value("PGBOUNCER_POOL_MODE")))
 	if slices.Contains([]string{"session", "transaction", "statement"}, mode) {
 		p.sizes = append(p.sizes, size{"mode", mode})
 	} else {
@@ -184,15 +226,6 @@ func (d *draft) addBouncer(w deployed) {
 		p.sizes = append(p.sizes, sized(strings.ToLower(key), n))
 	}
 	d.poolers = append(d.poolers, p)
-}
-
-func firstOf(env map[string]string, keys ...string) string {
-	for _, k := range keys {
-		if env[k] != "" {
-			return env[k]
-		}
-	}
-	return ""
 }
 
 // dropEmptyPoolers leaves out poolers whose pools nobody names; a role cannot go

@@ -25,9 +25,10 @@ type deployed struct {
 func InitFromEnv(name string, env []string) (string, error) {
 	w := deployed{name: "app", env: map[string]string{}}
 	for _, line := range env {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
-		if k, v, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
-			w.env[strings.ToUpper(strings.TrimSpace(k))] = strings.Trim(strings.TrimSpace(v), `"'`)
+		line = strings.TrimSpace(line)
+		if envLine.MatchString(line) {
+			k, v, _ := strings.Cut(strings.TrimPrefix(line, "export"), "=")
+			w.env[strings.ToUpper(strings.TrimSpace(k))] = envValue(v)
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(w.env)) {
@@ -41,8 +42,25 @@ func InitFromEnv(name string, env []string) (string, error) {
 	return d.file()
 }
 
+// envValue is a value as env files write it: in quotes, or up to a comment.
+func envValue(v string) string {
+	v = strings.TrimSpace(v)
+	if v != "" && (v[0] == '"' || v[0] == '\'') {
+		if end := strings.IndexByte(v[1:], v[0]); end >= 0 {
+			return v[1 : 1+end]
+		}
+	}
+	if at := strings.Index(v, " #"); at >= 0 {
+		v = v[:at]
+	}
+	return strings.Trim(strings.TrimSpace(v), `"'`)
+}
+
+// value is a variable with the defaults of a compose file's ${…} filled in.
+func (w deployed) value(key string) string { return filledIn(w.env[key]) }
+
 // envPrefix is DSTACK of DSTACK_DB_POOL_SIZE.
-var envPrefix = regexp.MustCompile(`^([A-Z0-9]+)_(?:DB|DATABASE)_(?:POOL_SIZE|MAX_OVERFLOW|MAX_CONNECTIONS)$`)
+var envPrefix = regexp.MustCompile(`^([A-Z0-9]+)_(?:DB|DATABASE|POSTGRES|PG)_(?:POOL_SIZE|MAX_OVERFLOW|MAX_CONNECTIONS|URL|HOST)$`)
 
 func newDeployDraft(name string) *draft {
 	return &draft{
@@ -105,7 +123,7 @@ func (d *draft) addPool(pooler string, u *url.URL) {
 // databaseURL is the first URL of a PostgreSQL database in the environment.
 func (w deployed) databaseURL() *url.URL {
 	for _, k := range slices.Sorted(maps.Keys(w.env)) {
-		v := strings.TrimPrefix(w.env[k], "jdbc:")
+		v := strings.TrimPrefix(w.value(k), "jdbc:")
 		if scheme, _, ok := strings.Cut(v, "://"); ok && strings.HasPrefix(scheme, "postgres") {
 			if u, err := url.Parse(v); err == nil {
 				return u
@@ -116,19 +134,29 @@ func (w deployed) databaseURL() *url.URL {
 }
 
 // dbKeys are variables that say that a program talks to PostgreSQL.
-var dbKeys = regexp.MustCompile(`^(?:PGHOST|PGDATABASE|(?:.*_)?(?:DB|DATABASE|POSTGRES|POSTGRESQL)_HOST)$`)
+var dbKeys = regexp.MustCompile(`^(?:PGHOST|PGDATABASE|(?:.*_)?(?:DB|DATABASE|POSTGRES|POSTGRESQL)_HOST|(?:.*_)?(?:DB|DATABASE|POSTGRES|POSTGRESQL|PG)_(?:URL|URI|DSN))$`)
+
+// otherDB are values that say that the database is another one: of a host, a
+// port, a driver, or a URL.
+var otherDB = regexp.MustCompile(`(?i)^(?:3306|1433|27017)$|mysql|maria|mssql|sqlserver|sqlite|mongo|redis|oracle|clickhouse`)
+
+// kindKeys are variables that say which database it is.
+var kindKeys = regexp.MustCompile(`^(?:.*_)?(?:DB|DATABASE)_(?:CONNECTION|CLIENT|TYPE|ENGINE|DRIVER|DIALECT|ADAPTER|HOST|PORT)$`)
 
 func (w deployed) usesDatabase() bool {
 	if w.databaseURL() != nil {
 		return true
 	}
-	for k := range w.env {
-		if dbKeys.MatchString(k) {
-			return true
+	seen := false
+	for k, v := range w.env {
+		if kindKeys.MatchString(k) && otherDB.MatchString(v) {
+			return false
 		}
+		scheme, _, isURL := strings.Cut(w.value(k), "://")
+		seen = seen || dbKeys.MatchString(k) && (!isURL || strings.HasPrefix(scheme, "postgres")) && !otherDB.MatchString(v)
 	}
 	sizes, _ := w.known()
-	return sizes != nil
+	return seen || sizes != nil
 }
 
 // number is the first variable whose name ends in one of the endings, as a
@@ -139,7 +167,11 @@ func (w deployed) number(endings ...string) (n int, from string, ok bool) {
 			if k != end && !strings.HasSuffix(k, "_"+end) || otherPools.MatchString(k) {
 				continue
 			}
-			if n, err := strconv.Atoi(w.env[k]); err == nil && n >= 0 && n <= maxSize {
+			text := w.value(k)
+			if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 0 && n <= maxSize {
+				if text != w.env[k] {
+					k = "the default of " + k
+				}
 				return n, k, true
 			}
 		}
@@ -149,31 +181,6 @@ func (w deployed) number(endings ...string) (n int, from string, ok bool) {
 
 // otherPools are of other servers.
 var otherPools = regexp.MustCompile(`REDIS|HTTP|MONGO|MYSQL|RABBIT|AMQP|KAFKA|MEMCACHE`)
-
-// pool is the kind and its parameters, known or guessed, with the processes.
-func (w deployed) pool() ([]size, []string) {
-	sizes, notes := w.known()
-	if sizes == nil {
-		sizes = []size{sized("pool", 10)}
-		notes = append(notes, "GUESS: no pool size is said; 10 is what most pools open")
-	}
-	if sizes[0].value == "rails" {
-		return sizes, notes
-	}
-	n, from, ok := w.number("WEB_CONCURRENCY", "GUNICORN_WORKERS", "UVICORN_WORKERS")
-	if m := workersFlag.FindStringSubmatch(w.command); !ok && m != nil {
-		n, _ = strconv.Atoi(m[1])
-		from, ok = "the command", n > 0 && n <= maxSize
-	}
-	if ok && n > 0 {
-		sizes = append(sizes, sized("processes", n))
-		notes = append(notes, fmt.Sprintf("processes: %s", from))
-	}
-	return sizes, notes
-}
-
-// workersFlag finds the number of workers of gunicorn and uvicorn.
-var workersFlag = regexp.MustCompile(`(?:gunicorn|uvicorn|hypercorn)\b.*?(?:\s-w|--workers)[ =](\d{1,6})`)
 
 // known recognises a pool by the variables its stack is configured with; nil
 // when there is none.
@@ -223,10 +230,18 @@ func plainEnv(w deployed) ([]size, []string) {
 	for _, x := range []struct{ kind, max, maxKey, min, minKey string }{
 		{"hikari", "max", "MAXIMUM_POOL_SIZE", "min", "MINIMUM_IDLE"},
 		{"database/sql", "max_open", "MAX_OPEN_CONNS", "max_idle", "MAX_IDLE_CONNS"},
+		{"database/sql", "max_open", "MAX_OPEN_CONN", "max_idle", "MAX_IDLE_CONN"},
 		{"pgxpool", "max", "POOL_MAX_CONNS", "min", "POOL_MIN_CONNS"},
 		{"celery", "concurrency", "CELERY_CONCURRENCY", "", ""},
 		{"celery", "concurrency", "CELERYD_CONCURRENCY", "", ""},
 		{"", "max", "POOL_MAX", "min", "POOL_MIN"},
+		{"", "max", "POOL_MAX_SIZE", "min", "POOL_MIN_SIZE"},
+		{"", "max", "MAX_POOL_SIZE", "min", "MIN_POOL_SIZE"},
+		{"", "max", "JDBC_MAX_SIZE", "min", "JDBC_MIN_SIZE"},
+		{"", "pool", "DB_MAX_CONNECTIONS", "", ""},
+		{"", "pool", "DATABASE_MAX_CONNECTIONS", "", ""},
+		{"", "pool", "DB_MAX_CONNS", "", ""},
+		{"", "pool", "DATABASE_MAX_CONNS", "", ""},
 		{"", "pool", "DB_POOL_SIZE", "", ""},
 		{"", "pool", "DATABASE_POOL_SIZE", "", ""},
 		{"", "pool", "DB_POOL", "", ""},
@@ -265,7 +280,7 @@ func urlEnv(w deployed) ([]size, []string) {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(w.env)) {
-		if m := npgsqlMax.FindStringSubmatch(w.env[k]); m != nil {
+		if m := npgsqlMax.FindStringSubmatch(w.value(k)); m != nil {
 			return []size{{"kind", "npgsql"}, {"max", m[1]}}, []string{"max: Maximum Pool Size of " + k}
 		}
 	}

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"strconv"
@@ -11,54 +12,125 @@ import (
 )
 
 // helm reads Helm values: a workload is a mapping that says how many replicas it
-// has, when it runs, or what its pool is; what stands outside of them (config,
-// database, env, global) is of all.
+// has, when it runs, or what its pool is, at any depth; what stands outside of
+// them (config, database, env, global) is of all.
 func (d *draft) helm(root *yaml.Node) {
 	shared := map[string]string{}
-	for _, key := range []string{"global", "config", "database", "db", "postgresql", "postgres", "externalDatabase", "env", "extraEnv"} {
-		flattenEnv(child(root, key), key, shared, 0)
-	}
-	if n, err := strconv.Atoi(shared["POSTGRESQL_MAX_CONNECTIONS"]); err == nil && n > defaultKeepFree && n <= maxSize {
-		d.server = []size{sized("max_connections", n)}
-	} else if m := maxConnectionsFlag.FindStringSubmatch(word(child(root, "postgresql", "primary", "extendedConfiguration"))); m != nil {
-		if n, _ := strconv.Atoi(m[1]); n > defaultKeepFree && n <= maxSize {
-			d.server = []size{sized("max_connections", n)}
+	for _, e := range pairs(root) {
+		if sharedKey.MatchString(e.key) {
+			flattenEnv(e.val, e.key, shared, 0)
 		}
 	}
-	if len(d.server) == 0 {
+	if n := maxConnectionsOf(root, shared); n > 0 {
+		d.server = []size{sized("max_connections", n)}
+	} else {
 		d.left = append(d.left, "GUESS: the server has PostgreSQL's default of 100 connections")
 	}
-	var ws []deployed
-	if w, ok := helmWorkload("app", root, shared); ok {
-		ws = append(ws, w)
+	h := helmReader{d: d, shared: shared}
+	h.walk(root, 0)
+	// Without parts the values are of one workload; with some, what stands outside
+	// of them is of all.
+	if w, ok := h.workload("app", root); ok && (isWorkload(root) || len(h.found) == 0) {
+		h.found = append([]deployed{w}, h.found...)
 	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		name := root.Content[i].Value
-		if name == "postgresql" || name == "postgres" || name == "redis" {
-			continue
-		}
-		if w, ok := helmWorkload(name, resolve(root.Content[i+1]), shared); ok {
-			ws = append(ws, w)
-		}
-	}
-	d.addDeployed(ws)
+	d.addDeployed(h.found)
 }
 
-// helmWorkload reads one mapping as a workload.
-func helmWorkload(name string, n *yaml.Node, shared map[string]string) (deployed, bool) {
-	w := deployed{name: kebab(name), env: maps.Clone(shared)}
-	replicas := word(child(n, "replicaCount"))
-	if replicas == "" {
-		replicas = word(child(n, "replicas"))
+var (
+	envKey    = regexp.MustCompile(`^(?:extra|common)?(?:[eE]nv|[eE]nvs|[eE]nvVars|[eE]nvironment|[eE]nvironmentVars|[eE]nvironmentVariables)$`)
+	sharedKey = regexp.MustCompile(`^(?:global|common|config|configuration|settings|database|db|postgresql|postgres|externalDatabase|externalPostgresql|(?:extra|common)?(?:[eE]nv|[eE]nvs|[eE]nvVars|[eE]nvironment|[eE]nvironmentVars|[eE]nvironmentVariables))$`)
+	// otherServer are parts of a chart that are servers themselves, not users of one.
+	otherServer = regexp.MustCompile(`(?i)^(?:postgres(?:ql)?(?:-ha)?|redis.*|valkey|rabbitmq|kafka|zookeeper|nats|memcached|mongo(?:db)?|mysql|mariadb|minio|elasticsearch|opensearch|clickhouse|nginx|ingress|statsd|prometheus|grafana|flower|vault)$`)
+)
+
+// maxConnectionsOf looks for max_connections in what configures the server; 0
+// when it is not said.
+func maxConnectionsOf(root *yaml.Node, shared map[string]string) int {
+	n, _ := strconv.Atoi(shared["POSTGRESQL_MAX_CONNECTIONS"])
+	var look func(n *yaml.Node, depth int) int
+	look = func(at *yaml.Node, depth int) int {
+		if m := maxConnectionsFlag.FindStringSubmatch(words(at)); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			return n
+		}
+		for _, e := range pairs(at) {
+			if snake(e.key) == "MAX_CONNECTIONS" {
+				if n, err := strconv.Atoi(word(e.val)); err == nil {
+					return n
+				}
+			}
+			if depth < 5 {
+				if n := look(e.val, depth+1); n > 0 {
+					return n
+				}
+			}
+		}
+		return 0
 	}
+	for _, key := range []string{"postgresql", "postgresql-ha", "postgres", "cluster"} {
+		if n == 0 {
+			n = look(child(root, key), 0)
+		}
+	}
+	if n <= defaultKeepFree || n > maxSize {
+		return 0
+	}
+	return n
+}
+
+// helmReader collects the workloads of a chart.
+type helmReader struct {
+	d      *draft
+	shared map[string]string
+	found  []deployed
+}
+
+// walk looks for workloads below n, in lists too, whose items have names.
+func (h *helmReader) walk(n *yaml.Node, depth int) {
+	if depth > 3 {
+		return
+	}
+	kids := pairs(n)
+	if n = resolve(n); n != nil && n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			if name := word(child(item, "name")); name != "" {
+				kids = append(kids, entry{name, item.Line, resolve(item)})
+			}
+		}
+	}
+	for _, e := range kids {
+		switch {
+		case strings.Contains(strings.ToLower(e.key), "pgbouncer"):
+			if on, ok := truth(word(child(e.val, "enabled"))); on || !ok {
+				h.d.left = append(h.d.left, e.key+": a pooler, left out: values do not say its databases and users; put it under poolers")
+			}
+		case otherServer.MatchString(e.key), sharedKey.MatchString(e.key) && depth == 0:
+		default:
+			if w, ok := h.workload(e.key, e.val); ok {
+				h.found = append(h.found, w)
+			} else {
+				h.walk(e.val, depth+1)
+			}
+		}
+	}
+}
+
+// isWorkload: it says how often it runs, or when.
+func isWorkload(n *yaml.Node) bool {
+	return cmp.Or(word(child(n, "replicaCount")), word(child(n, "replicas")), word(child(n, "schedule"))) != ""
+}
+
+// workload reads one mapping as a workload.
+func (h *helmReader) workload(name string, n *yaml.Node) (deployed, bool) {
+	w := deployed{name: kebab(name), env: maps.Clone(h.shared)}
+	replicas := cmp.Or(word(child(n, "replicaCount")), word(child(n, "replicas")))
 	schedule := word(child(n, "schedule"))
 	own := map[string]string{}
-	for _, key := range []string{"env", "extraEnv", "config", "database", "db", "pool"} {
-		flattenEnv(child(n, key), key, own, 0)
-	}
-	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if v := word(n.Content[i+1]); v != "" {
-			own[snake(n.Content[i].Value)] = v
+	for _, e := range pairs(n) {
+		if v := word(e.val); v != "" {
+			own[snake(e.key)] = v
+		} else if !isWorkload(e.val) && !otherServer.MatchString(e.key) && (isWorkload(n) || ownKey.MatchString(e.key)) {
+			flattenEnv(e.val, e.key, own, 0)
 		}
 	}
 	maps.Copy(w.env, own)
@@ -67,11 +139,17 @@ func helmWorkload(name string, n *yaml.Node, shared map[string]string) (deployed
 	if sizes, _ := probe.known(); replicas == "" && schedule == "" && sizes == nil {
 		return deployed{}, false
 	}
+	if !(deployed{env: own}).usesDatabase() && w.usesDatabase() {
+		w.notes = append(w.notes, "GUESS: it uses the database that the chart configures for all")
+	}
 	if schedule != "" {
 		w.sizes = append(w.sizes, size{"runs", "job"})
 		w.notes = append(w.notes, "by schedule "+schedule)
 		if policy := word(child(n, "concurrencyPolicy")); policy == "Allow" {
 			w.notes = append(w.notes, "GUESS: concurrencyPolicy Allow lets runs overlap without limit; one at a time is counted")
+		}
+		if p, err := strconv.Atoi(word(child(n, "parallelism"))); err == nil && p > 1 && p <= maxSize {
+			w.sizes = append(w.sizes, sized("concurrency", p))
 		}
 	}
 	if on, ok := truth(word(child(n, "enabled"))); ok && !on {
@@ -103,6 +181,9 @@ func (w *deployed) helmReplicas(n *yaml.Node, replicas string) {
 	}
 }
 
+// ownKey are parts of a mapping without replicas that may say its pool.
+var ownKey = regexp.MustCompile(`^(?:config|database|db|pool|extra[eE]nv|[eE]nv)$`)
+
 // flattenEnv turns nested values into names as an environment has them:
 // database: { poolSize: 5 } is DATABASE_POOL_SIZE. Under env the names stand by
 // themselves.
@@ -110,20 +191,20 @@ func flattenEnv(n *yaml.Node, prefix string, into map[string]string, depth int) 
 	if n = resolve(n); n == nil || depth > 4 {
 		return
 	}
-	if prefix == "env" || prefix == "extraEnv" {
+	if envKey.MatchString(prefix) {
 		envOf(n, into)
 		return
 	}
-	if n.Kind != yaml.MappingNode {
-		return
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name := prefix + "_" + n.Content[i].Value
-		if v := word(n.Content[i+1]); v != "" {
+	for _, e := range pairs(n) {
+		name := prefix + "_" + e.key
+		if envKey.MatchString(e.key) {
+			name = e.key
+		}
+		if v := word(e.val); v != "" {
 			into[snake(name)] = v
 			continue
 		}
-		flattenEnv(n.Content[i+1], name, into, depth+1)
+		flattenEnv(e.val, name, into, depth+1)
 	}
 }
 

@@ -8,10 +8,28 @@ import (
 // TestKinds: kept and cap of one process by each kind's own defaults, and with
 // its parameters.
 func TestKinds(t *testing.T) {
-	for _, tt := range []struct {
-		role      string
-		kept, cap int
-	}{
+	seen := map[string]int{}
+	for _, tt := range kindCases() {
+		s := mustPlan(t, mustParse(t, "roles: { r: { "+tt.role+" } }"))
+		if r := s.Roles[0]; r.Kept != tt.kept || r.Cap != tt.cap {
+			t.Errorf("%s: kept %d cap %d, want %d %d", tt.role, r.Kept, r.Cap, tt.kept, tt.cap)
+		}
+		seen[s.Roles[0].Kind]++
+	}
+	for _, k := range kinds() {
+		if seen[k.name] < 2 {
+			t.Errorf("%s has %d cases, want its defaults and its parameters", k.name, seen[k.name])
+		}
+	}
+}
+
+type kindCase struct {
+	role      string
+	kept, cap int
+}
+
+func kindCases() []kindCase {
+	return []kindCase{
 		{"pool: 10", 10, 10},
 		{"min: 2, max: 10", 2, 10},
 		{"max: 7", 7, 7},
@@ -62,10 +80,56 @@ func TestKinds(t *testing.T) {
 		{"kind: odoo, workers: 4, maxconn: 8", 7, 56},
 		{"kind: php-fpm, children: 20", 0, 20},
 		{"kind: php-fpm, children: 20, persistent: yes", 20, 20},
+		{"kind: asyncpg, min_size: 2, max_size: 5", 2, 5},
+		{"kind: database-sql, max_open: 50, max_idle: 50", 50, 50},
+		{"kind: r2d2, min_idle: 1, max_size: 4", 1, 4},
+		{"kind: bb8, max_size: 3", 0, 3},
+		{"kind: sqlx, min_connections: 2, max_connections: 20", 2, 20},
+		{"kind: deadpool, max_size: 7", 7, 7},
+		{"kind: postgres.js, max: 3", 3, 3},
+		{"kind: knex, min: 0, max: 20", 0, 20},
+		{"kind: sequelize, max: 30, min: 5", 5, 30},
+		{"kind: hikaricp, max: 3", 3, 3},
+		{"kind: django_pool", 4, 4},
+	}
+}
+
+// TestKindLifetimes: the ages at which the pools close connections by default:
+// an idle one, any one; 0 not known or none kept, never where it does not.
+func TestKindLifetimes(t *testing.T) {
+	want := map[string][2]int{
+		"pool": {0, 0}, "sqlalchemy": {never, 0}, "psycopg_pool": {600, 3600}, "django": {0, 0}, "django-pool": {600, 3600},
+		"asyncpg": {300, 0}, "celery": {0, 0}, "hikari": {600, 1800}, "pgxpool": {1800, 3600}, "database/sql": {never, 0},
+		"r2d2": {600, 1800}, "bb8": {600, 1800}, "sqlx": {600, 1800}, "deadpool": {never, 0}, "npgsql": {300, 3600},
+		"node-pg": {10, 0}, "postgres.js": {never, 0}, "knex": {30, 0}, "sequelize": {10, 0}, "prisma": {0, 0},
+		"rails": {300, 0}, "sidekiq": {300, 0}, "ecto": {0, 0}, "odoo": {0, 0}, "php-fpm": {0, 0},
+	}
+	for _, k := range kinds() {
+		if got, ok := want[k.name]; !ok || got != [2]int{k.idleS, k.lifeS} {
+			t.Errorf("%s: idle %d s, life %d s, want %v", k.name, k.idleS, k.lifeS, got)
+		}
+		delete(want, k.name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no kinds %v", want)
+	}
+}
+
+// TestPoolerDefaults: the server side and the clients of a pooler of which only
+// its pools are named.
+func TestPoolerDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		kind               string
+		cap, kept, clients int
+		mode               string
+	}{
+		{"pgbouncer", 20, 0, 100, "session"},
+		{"supavisor", 15, 0, 1000, "transaction"},
 	} {
-		s := mustPlan(t, mustParse(t, "roles: { r: { "+tt.role+" } }"))
-		if r := s.Roles[0]; r.Kept != tt.kept || r.Cap != tt.cap {
-			t.Errorf("%s: kept %d cap %d, want %d %d", tt.role, r.Kept, r.Cap, tt.kept, tt.cap)
+		f := mustParse(t, "poolers: { p: { kind: "+tt.kind+", pools: { d@u: {} } } }")
+		p := mustPlan(t, f).Poolers[0]
+		if p.Cap != tt.cap || p.Kept != tt.kept || p.MaxClients != tt.clients || p.Instances != 1 || f.Poolers[0].Mode != tt.mode {
+			t.Errorf("%s: %+v in %s mode, want cap %d kept %d clients %d in %s", tt.kind, p, f.Poolers[0].Mode, tt.cap, tt.kept, tt.clients, tt.mode)
 		}
 	}
 }

@@ -35,6 +35,9 @@ type Sum struct {
 	Roles    []RoleSum        `json:"roles"`
 	Poolers  []PoolerSum      `json:"poolers"`
 	Findings []probes.Finding `json:"findings"`
+	// Cures are changes each of which alone makes it fit, cheapest first; none
+	// when it fits. Where no single one does, the first says so.
+	Cures []string `json:"cures"`
 
 	MaxConnections int `json:"max_connections"`
 }
@@ -82,7 +85,7 @@ func Plan(f *File, sc Scenario) (*Sum, error) {
 	if s.Scenario = sc.Name; s.Scenario == "" {
 		s.Scenario = "base"
 	}
-	s.Fit = p.fits()
+	s.Fit, s.Cures = p.fits(), p.cures(s)
 	s.Findings = append(planFindings(p, s), lintFindings(f, p)...)
 	sortFindings(s.Findings)
 	return s, nil
@@ -98,7 +101,7 @@ func Plan(f *File, sc Scenario) (*Sum, error) {
 func (p *plan) sum() *Sum {
 	s := &Sum{
 		Usable: p.server.usable(), MaxConnections: p.server.MaxConnections, KeepFree: p.keepFree,
-		Roles: []RoleSum{}, Poolers: []PoolerSum{}, Findings: []probes.Finding{}, // [] in JSON, not null
+		Roles: []RoleSum{}, Poolers: []PoolerSum{}, Findings: []probes.Finding{}, Cures: []string{}, // [] in JSON, not null
 	}
 	direct, clients := tally{}, map[string]*tally{}
 	for _, b := range p.poolers {

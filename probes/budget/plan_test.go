@@ -2,8 +2,6 @@ package budget
 
 import (
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -173,73 +171,4 @@ func TestPlanIsPure(t *testing.T) {
 	if string(before) != string(after) {
 		t.Errorf("before %s\nafter  %s", before, after)
 	}
-}
-
-// TestMonotone: from random budgets, making any one size larger never makes a
-// sum smaller nor the verdict better.
-func TestMonotone(t *testing.T) {
-	rank := map[Verdict]int{OK: 0, Low: 1, OverAtPeak: 2, Over: 3}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	compared := 0
-	for range 600 {
-		base, sizes := randomBudget(rnd)
-		f, err := Parse("random.yaml", []byte(base))
-		if err != nil {
-			continue // a min above its max
-		}
-		a := mustPlan(t, f, "surge=all")
-		for _, size := range sizes {
-			sc, err := ParseScenario(f, []string{"surge=all", size})
-			if err != nil {
-				continue
-			}
-			b, err := Plan(f, sc)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compared++
-			if b.Kept < a.Kept || b.Steady < a.Steady || b.Jobs < a.Jobs || b.Surge < a.Surge || b.Peak < a.Peak || rank[b.Verdict] < rank[a.Verdict] {
-				t.Fatalf("%s with %s: %+v became %+v", base, size, a, b)
-			}
-		}
-	}
-	if compared < 2000 {
-		t.Errorf("only %d comparisons", compared)
-	}
-}
-
-// randomBudget is a role of a random kind and a pooler, with random sizes, and
-// the scenario that makes each a little larger.
-func randomBudget(rnd *rand.Rand) (text string, larger []string) {
-	all := kinds()
-	k := all[rnd.IntN(len(all))]
-	runs := []string{"always", "job", "manual"}[rnd.IntN(3)]
-	text = fmt.Sprintf("roles: { r: { kind: %q, runs: %s", k.name, runs)
-	add := func(owner, key string, lo int) {
-		v := lo + rnd.IntN(12)
-		text += fmt.Sprintf(", %s: %d", key, v)
-		larger = append(larger, fmt.Sprintf("%s.%s=%d", owner, key, v+1+rnd.IntN(3)))
-	}
-	for _, p := range k.params {
-		if !p.flag && (p.def == none || rnd.IntN(2) == 0) && !(k.name == "pool" && p.name == "pool") {
-			add("r", p.name, p.lo)
-		}
-	}
-	for _, key := range []string{"processes", "replicas", "surge"} {
-		if rnd.IntN(2) == 0 {
-			add("r", key, 1)
-		}
-	}
-	text += ", extra: { e: 1 } } }\npoolers: { p: { kind: pgbouncer"
-	larger = append(larger, "r.extra.e=2", "r+1")
-	add("p", "instances", 1)
-	text += ", pools: { a@b: { size: 3 }, a@c: { size: 4, min: 2 } }"
-	if rnd.IntN(2) == 0 {
-		add("p", "max_db_connections", 1)
-	}
-	if rnd.IntN(2) == 0 {
-		add("p", "max_user_connections", 1)
-	}
-	larger = append(larger, "p.a@b.size=5", "p.a@c.reserve=2", "p.a@c.min=3")
-	return text + " } }", larger
 }

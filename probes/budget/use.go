@@ -94,7 +94,7 @@ func (l *live) limits() {
 		l.plan.server.MaxConnections, l.plan.server.SuperuserReserved = u.MaxConnections, u.SuperuserReserved
 		l.plan.server.Reserved, l.plan.server.CPUs = u.Reserved, u.CPUs
 		u.Plan = l.plan.sum()
-		u.Plan.Scenario, u.Plan.Fit = "base", l.plan.fits()
+		u.Plan.Scenario, u.Plan.Fit, u.Plan.Cures = "base", l.plan.fits(), l.plan.cures(u.Plan)
 	}
 }
 
