@@ -47,7 +47,7 @@ func TestLivePoolers(t *testing.T) {
 	s.client(1, "app", "werft:web", true, "select 1")
 	r.until("server refuses")
 	r.typeKeys("1")
-	r.until("pool shop@app of pgb") // at the top of Roles
+	r.until("shop@app of pgb") // at the top of Roles
 	r.typeKeys("\x03")
 	if err := r.ended(); err != nil {
 		t.Errorf("got %v, want nil", err)
