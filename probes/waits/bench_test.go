@@ -67,11 +67,15 @@ func BenchmarkBuild(b *testing.B) {
 		l := crowd(shape)
 		b.Run(fmt.Sprintf("%s of %d", shape, benchSessions), func(b *testing.B) {
 			b.ReportAllocs()
+			least := time.Hour // what else the machine does is not in it
 			for b.Loop() {
+				begin := time.Now()
 				if f := Build(nil, l, nil); f.Waiters == 0 {
 					b.Fatal("nobody waits")
 				}
+				least = min(least, time.Since(begin))
 			}
+			b.ReportMetric(float64(least.Microseconds())/1000, "least-ms")
 		})
 	}
 }

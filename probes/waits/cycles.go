@@ -187,19 +187,18 @@ func (g *graph) cycles() (comps [][]int, hard []bool) {
 	if len(comps) == 0 {
 		return nil, nil
 	}
-	deadlocks := g.compact(false).components()
-	in := map[int]int{}
-	for i, d := range deadlocks {
+	dead := make([]bool, len(g.procs))
+	for _, d := range g.compact(false).components() {
 		for _, p := range d {
-			in[p] = i + 1
+			dead[p] = true
 		}
 	}
 	hard = make([]bool, len(comps))
+	inside := make([]int, len(g.procs)) // by process: its component, plus 1
 	for i, comp := range comps {
-		inside := map[int]bool{}
 		for _, p := range comp {
-			inside[p] = true
-			hard[i] = hard[i] || in[p] != 0
+			inside[p] = i + 1
+			hard[i] = hard[i] || dead[p]
 		}
 		for _, p := range comp {
 			g.doubtSoft(p, inside)
@@ -209,13 +208,13 @@ func (g *graph) cycles() (comps [][]int, hard []bool) {
 }
 
 // doubtSoft flags both sides of soft edges within a circle.
-func (g *graph) doubtSoft(p int, inside map[int]bool) {
+func (g *graph) doubtSoft(p int, inside []int) {
 	for _, w := range g.procs[p].waits {
 		if w.obj == nil || w.proved {
 			continue
 		}
 		g.blockers(w, func(l link) bool {
-			if l.kind == Soft && inside[l.proc] {
+			if l.kind == Soft && inside[l.proc] == inside[p] {
 				w.flag(DoubtCycle)
 				for _, b := range g.procs[l.proc].waits {
 					b.flag(DoubtCycle)
@@ -233,9 +232,9 @@ func (w *wait) flag(d Doubt) {
 }
 
 // circle puts a component's members in the order of waiting, from the lowest
-// key on, as far as that is a plain circle.
-func (g *graph) circle(comp []int) []Key {
-	rest := map[int]bool{}
+// key on, as far as that is a plain circle. rest is false for all processes,
+// before and after.
+func (g *graph) circle(comp []int, rest []bool) []Key {
 	first := comp[0]
 	for _, p := range comp {
 		rest[p] = true
@@ -243,10 +242,10 @@ func (g *graph) circle(comp []int) []Key {
 			first = p
 		}
 	}
-	var out []Key
+	out := make([]Key, 0, len(comp))
 	for at := first; at >= 0; {
 		out = append(out, g.procs[at].key)
-		delete(rest, at)
+		rest[at] = false
 		next := -1
 		for _, w := range g.procs[at].waits {
 			g.blockers(w, func(l link) bool {
@@ -258,12 +257,15 @@ func (g *graph) circle(comp []int) []Key {
 		}
 		at = next
 	}
-	left := make([]Key, 0, len(rest))
-	for p := range rest {
-		left = append(left, g.procs[p].key)
+	plain := len(out)
+	for _, p := range comp {
+		if rest[p] {
+			rest[p] = false
+			out = append(out, g.procs[p].key)
+		}
 	}
-	slices.SortFunc(left, compareKeys)
-	return append(out, left...)
+	slices.SortFunc(out[plain:], compareKeys)
+	return out
 }
 
 func compareKeys(a, b Key) int {

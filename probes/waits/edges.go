@@ -32,13 +32,16 @@ type Edge struct {
 	Doubt                 Doubt           // "" proved
 }
 
-func (g *graph) edge(f *Forest, w *wait, l link) Edge {
-	return Edge{
-		Waiter: g.procs[w.proc].key, Blocker: g.procs[l.proc].key,
-		WaiterPID: w.pid, BlockerPID: l.pid,
-		Kind: l.kind, LockType: w.shape.Type, Mode: w.mode, HeldOrWanted: l.mode,
-		Object: f.words(w), Tag: w.shape, Wait: f.waited(w), Doubt: w.doubt,
-	}
+func (g *graph) edge(f *Forest, w *wait, l link) (e Edge) {
+	g.setEdge(&e, f, w, l)
+	return e
+}
+
+func (g *graph) setEdge(e *Edge, f *Forest, w *wait, l link) {
+	e.Waiter, e.Blocker = g.procs[w.proc].key, g.procs[l.proc].key
+	e.WaiterPID, e.BlockerPID = w.pid, l.pid
+	e.Kind, e.LockType, e.Mode, e.HeldOrWanted = l.kind, w.shape.Type, w.mode, l.mode
+	e.Object, e.Tag, e.Wait, e.Doubt = f.words(w), *w.shape, f.waited(w), w.doubt
 }
 
 // Edges are all reasons of all waiters: exactly the blockers that
@@ -69,7 +72,7 @@ func (f *Forest) appendEdges(out []Edge, p int) []Edge {
 			if len(waits) > 1 || w.obj != nil && w.obj.grouped || w.parallel(f.g) {
 				for j := range out[from:] {
 					e := &out[from+j]
-					if e.Tag == w.shape && e.Blocker == f.g.procs[l.proc].key {
+					if e.Tag == *w.shape && e.Blocker == f.g.procs[l.proc].key {
 						if l.kind == Hard && e.Kind != Hard {
 							*e = f.g.edge(f, w, l)
 						}

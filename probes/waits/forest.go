@@ -36,6 +36,7 @@ type Forest struct {
 	nodes   []*Node // by process
 	role    func(probes.Session) string
 	rights  rights
+	visits  int // spent on Ends
 	touched touched
 	unled   []int
 	cand    [][]option // by process: the blockers it may be drawn under
@@ -221,7 +222,7 @@ func (f *Forest) draw(l *probes.Locks) {
 	f.slab = make([]Node, len(f.g.procs))
 	f.edges = make([]Edge, len(f.g.procs))
 	f.reach = newReach(f.g)
-	f.sim = newSimulation(newReach(f.g))
+	f.sim = newSimulation(f.reach)
 	comps, hard := f.g.cycles()
 	f.place(comps, hard)
 	for _, t := range f.Trees {

@@ -68,9 +68,9 @@ type wait struct {
 	pid   int // the member of the lock group that waits
 	obj   *object
 	mode  probes.LockMode
-	start time.Time // zero: unknown
-	pos   int       // in obj.queue
-	shape probes.LockTag
+	start time.Time       // zero: unknown
+	pos   int             // in obj.queue
+	shape *probes.LockTag // obj's, or what is known without one
 
 	// reordered holds the processes ahead as the server itself gave them,
 	// when that is not what the replay says.
@@ -169,28 +169,32 @@ func (g *graph) group(r *probes.LockRow) int {
 
 // fromRows reads contended objects out of rows of one instant.
 func (g *graph) fromRows(rows []probes.LockRow) {
-	waiting := 0
+	waiting, xids := 0, 0
 	for i := range rows {
 		if !rows[i].Granted {
 			waiting++
+			if rows[i].Tag.Type == "transactionid" {
+				xids++
+			}
 		}
 	}
 	slab, refs := make([]wait, 0, waiting), make([]*wait, waiting)
-	objects := make(map[probes.LockTag]*object, waiting)
+	objects := newObjects(waiting, xids)
+	g.waits, g.objects = make([]*wait, 0, waiting), make([]*object, 0, waiting)
 	for i := range rows {
 		if r := &rows[i]; !r.Granted && r.Mode != probes.NoLock {
-			o := objects[r.Tag]
+			o := objects.find(&r.Tag)
 			if o == nil {
-				o = &object{tag: r.Tag, index: len(g.objects)}
-				objects[r.Tag] = o
+				o = objects.add(&r.Tag)
 				g.objects = append(g.objects, o)
 			}
-			slab = append(slab, wait{proc: g.group(r), pid: r.PID, obj: o, mode: r.Mode, start: r.WaitStart, shape: r.Tag})
+			slab = append(slab, wait{proc: g.group(r), pid: r.PID, obj: o, mode: r.Mode, start: r.WaitStart, shape: &o.tag})
 			n := len(slab) - 1
 			g.addWait(&slab[n], refs[n:n:n+1])
 		}
 	}
 	many := map[heldKey]int{}
+	holders := make([]holder, len(g.objects)) // most have one
 	for i := range rows {
 		r := &rows[i]
 		if !r.Granted || r.Mode == probes.NoLock {
@@ -199,17 +203,65 @@ func (g *graph) fromRows(rows []probes.LockRow) {
 		if r.Tag.Type == "tuple" && r.PID != 0 {
 			g.row[r.PID] = r.Tag
 		}
-		if o := objects[r.Tag]; o != nil {
+		if o := objects.find(&r.Tag); o != nil {
+			if o.holders == nil {
+				o.holders = holders[o.index : o.index : o.index+1]
+			}
 			g.addHolder(o, r, many)
 		}
 	}
+	g.hold()
+}
+
+// hold orders the queues and tells each process what it holds.
+func (g *graph) hold() {
+	n := 0
 	for _, o := range g.objects {
 		o.order()
+		n += len(o.holders)
+	}
+	room := make([]hold, n) // for the first of each: most hold one
+	for i, o := range g.objects {
 		for _, h := range o.holders {
 			p := &g.procs[h.proc]
-			p.holds = append(p.holds, hold{o, h.mask})
+			if p.holds == nil {
+				p.holds, room = room[:0:1], room[1:]
+			}
+			p.holds = append(p.holds, hold{g.objects[i], h.mask})
 		}
 	}
+}
+
+// objects finds objects by their tags. Most waits of an incident are for
+// transactions, whose number is a cheaper key than a whole tag.
+type objects struct {
+	slab []object
+	xids map[uint32]*object
+	tags map[probes.LockTag]*object
+}
+
+func newObjects(n, xids int) *objects {
+	return &objects{slab: make([]object, 0, n), xids: make(map[uint32]*object, xids), tags: map[probes.LockTag]*object{}}
+}
+
+func (o *objects) find(t *probes.LockTag) *object {
+	if t.Type == "transactionid" {
+		return o.xids[t.XID]
+	}
+	return o.tags[*t]
+}
+
+// add makes one for a tag that is not there; of as many as newObjects was told at
+// most.
+func (o *objects) add(t *probes.LockTag) *object {
+	o.slab = append(o.slab, object{tag: *t, index: len(o.slab)})
+	x := &o.slab[len(o.slab)-1]
+	if t.Type == "transactionid" {
+		o.xids[t.XID] = x
+	} else {
+		o.tags[*t] = x
+	}
+	return x
 }
 
 type heldKey struct {

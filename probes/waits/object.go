@@ -66,7 +66,7 @@ func (f *Forest) words(w *wait) string {
 		}
 	}
 	if w.obj == nil {
-		return f.names.object(w.shape)
+		return f.names.object(*w.shape)
 	}
 	return w.obj.words
 }

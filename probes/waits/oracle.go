@@ -186,10 +186,10 @@ func (g *graph) fromAnswers(l *probes.Locks) {
 			continue
 		}
 		p := g.group(&probes.LockRow{PID: e.PID})
-		w := &wait{proc: p, pid: e.PID, shape: probes.LockTag{Type: e.LockType}, doubt: DoubtOld}
+		w := &wait{proc: p, pid: e.PID, shape: &probes.LockTag{Type: e.LockType}, doubt: DoubtOld}
 		row := old.wait(e)
 		if row != nil {
-			w.shape, w.mode, w.start = row.Tag, row.Mode, row.WaitStart
+			w.shape, w.mode, w.start = &row.Tag, row.Mode, row.WaitStart
 		}
 		seen := map[int]bool{}
 		for _, b := range e.Blockers {

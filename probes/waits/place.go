@@ -95,8 +95,9 @@ func (f *Forest) place(comps [][]int, hard []bool) {
 		}
 	}
 	pl.run()
+	rest := make([]bool, len(g.procs))
 	for i, comp := range comps {
-		c := Cycle{Members: g.circle(comp), Hard: hard[i]}
+		c := Cycle{Members: g.circle(comp, rest), Hard: hard[i]}
 		if !pl.any(comp) {
 			head := g.youngest(comp)
 			c.Tree = &Tree{Root: f.node(head)}
@@ -196,7 +197,7 @@ func (pl *placer) put(p int) {
 // describe says what n waits for.
 func (f *Forest) describe(n *Node, o option) {
 	e := &f.edges[n.proc]
-	*e = f.g.edge(f, o.wait, o.link)
+	f.g.setEdge(e, f, o.wait, o.link)
 	n.Edge, n.Doubt = e, e.Doubt
 }
 
@@ -204,15 +205,15 @@ func (f *Forest) describe(n *Node, o option) {
 // under: not the one ahead of it but the one who locked the row, for whose
 // transaction the queue's head waits.
 func (f *Forest) queue(n, ahead *Node, w *wait) *Node {
-	q := f.rows[w.shape]
+	q := f.rows[*w.shape]
 	if q == nil {
-		q = &Queue{Object: f.names.object(w.shape)}
+		q = &Queue{Object: f.names.object(*w.shape)}
 		if w.obj != nil {
 			for i := range w.obj.holders {
 				q.Heads = append(q.Heads, f.g.procs[w.obj.holders[i].proc].key)
 			}
 		}
-		f.rows[w.shape] = q
+		f.rows[*w.shape] = q
 	}
 	n.Queue = q
 	q.Len++
@@ -221,7 +222,7 @@ func (f *Forest) queue(n, ahead *Node, w *wait) *Node {
 	}
 	switch ahead.Edge.LockType {
 	case "tuple":
-		if ahead.Edge.Tag == w.shape {
+		if ahead.Edge.Tag == *w.shape {
 			return ahead.Parent
 		}
 	case "transactionid":
@@ -238,7 +239,7 @@ func (f *Forest) node(p int) *Node {
 	}
 	pr := &f.g.procs[p]
 	n := &f.slab[p]
-	*n = Node{Key: pr.key, Session: pr.session, Prepared: pr.prepared, Blocked: -1, proc: p}
+	n.Key, n.Session, n.Prepared, n.Blocked, n.proc = pr.key, pr.session, pr.prepared, -1, p
 	if pr.prepared != nil {
 		n.GID = pr.prepared.GID
 	}

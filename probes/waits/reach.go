@@ -4,7 +4,7 @@ package waits
 // is not for two at a time.
 type reach struct {
 	g        *graph
-	explicit [][]int // by process: waiters that name it outside of a queue's order
+	explicit [][]int // by process: waiters that name it outside of a queue's order; nil: nobody does
 	walk     int     // number of the walk under way
 	seen     []int   // by process: the last walk that came by
 	scans    []scanned
@@ -19,19 +19,28 @@ type scanned struct {
 }
 
 func newReach(g *graph) *reach {
-	r := &reach{g: g, explicit: make([][]int, len(g.procs)), seen: make([]int, len(g.procs)), scans: make([]scanned, len(g.objects))}
+	r := &reach{g: g, seen: make([]int, len(g.procs)), scans: make([]scanned, len(g.objects))}
+	name := func(p int, w *wait) {
+		if r.explicit == nil {
+			r.explicit = make([][]int, len(g.procs))
+		}
+		r.explicit[p] = append(r.explicit[p], w.proc)
+	}
 	for _, w := range g.waits {
 		for _, l := range w.explicit {
-			r.explicit[l.proc] = append(r.explicit[l.proc], w.proc)
+			name(l.proc, w)
 		}
 		if w.reordered {
 			for _, b := range w.ahead {
-				r.explicit[b.proc] = append(r.explicit[b.proc], w.proc)
+				name(b.proc, w)
 			}
 		}
 	}
 	return r
 }
+
+// named reports whether a waiter names p outside of a queue's order.
+func (r *reach) named(p int) bool { return r.explicit != nil && len(r.explicit[p]) > 0 }
 
 // victims are all who wait for one of ps, directly or not, each once, near ones
 // first. The slice is good until the next call.
@@ -60,8 +69,10 @@ func (r *reach) victims(ps ...int) []int {
 				r.behind(b)
 			}
 		}
-		for _, v := range r.explicit[at] {
-			r.add(v)
+		if r.explicit != nil {
+			for _, v := range r.explicit[at] {
+				r.add(v)
+			}
 		}
 	}
 	return r.out[len(ps):]

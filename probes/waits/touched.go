@@ -136,7 +136,7 @@ func (f *Forest) sharers(n *Node) []Key {
 // wants reports whether p stands in the queue for a row.
 func (f *Forest) wants(p int, row probes.LockTag) bool {
 	return slices.ContainsFunc(f.g.procs[p].waits, func(w *wait) bool {
-		return w.shape == row || w.shape.Type == "transactionid" && f.g.row[w.pid] == row
+		return *w.shape == row || w.shape.Type == "transactionid" && f.g.row[w.pid] == row
 	})
 }
 

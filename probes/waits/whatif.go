@@ -33,18 +33,21 @@ func (e End) freed() string {
 // maxEnds bounds the sessions of one tree for which the question is asked unasked.
 const maxEnds = 24
 
-// mostVisits bounds the work of those questions for a forest of thousands.
-const mostVisits = 10000
+// mostVisits bounds the work of those questions for a forest of thousands: so
+// many victims are looked at for all trees together, after leastEnds a tree.
+const (
+	mostVisits = 10000
+	leastEnds  = 1
+)
 
 // WhatIf answers what happens if a session ended now. A CREATE INDEX
 // CONCURRENTLY and its like wait for several transactions one after the other,
 // of which the lock table shows one: they may have to wait on.
 func (f *Forest) WhatIf(k Key) End {
-	p, ok := f.g.find(k)
-	if !ok {
+	if _, ok := f.g.find(k); !ok {
 		return End{Key: k}
 	}
-	return newSimulation(newReach(f.g)).end(p)
+	return f.WhatIfAll(k)
 }
 
 // WhatIfAll answers what happens if several sessions ended together. The Key is
@@ -63,128 +66,181 @@ func (f *Forest) WhatIfAll(keys ...Key) End {
 }
 
 // simulation lets sessions vanish and looks who is granted, then who is once
-// those have run and ended, until nobody is.
+// those have run and ended, until nobody is. It looks at no more objects than
+// those touch. It is not for two at a time.
 type simulation struct {
-	g       *graph
-	reach   *reach
-	ended   []int
-	gone    []bool // by process: it is among ended; all false between runs
-	victims []int
-	victim  []bool // by process; all false between runs
-	free    []bool // by process; all false between runs
-	stuck   []bool // by wait, of the pass under way
-	found   []int
-	several []int // victims with several waits: a lock group's
-	freed   []int // of this run, in order
-	objects []*object
-	inherit *object // the row whose queue an ended one heads: the next in it takes over its wait
-	heir    int     // of whom
+	g      *graph
+	naming [][]int // by process: waiters that name it outside of a queue's order
+	gone   []bool  // by process: ended; all false between runs
+	free   []bool  // by process: has run and ended; all false between runs
+	ended  []int   // the processes of gone
+	run    int     // number of the run under way
+	hit    []int   // by process: the last run that found it
+	looked []int   // by wait: the last run that set stuck
+	stuck  []bool  // by wait
+	queued []bool  // by object: in pending
+	found  []int   // of this run, in order
+
+	pending []*object // whose queues must be looked at
+	at      int       // … from here on
+	others  []int     // processes to settle that a look at one queue does not: of several waits, or known from answers alone
+	inherit *object   // the row whose queue an ended one heads: the next in it takes over its wait
+	heir    int       // of whom
 }
 
 func newSimulation(r *reach) *simulation {
-	n := len(r.g.procs)
-	return &simulation{g: r.g, reach: r, gone: make([]bool, n), victim: make([]bool, n), free: make([]bool, n), stuck: make([]bool, len(r.g.waits))}
+	n, w := len(r.g.procs), len(r.g.waits)
+	return &simulation{
+		g: r.g, naming: r.explicit, gone: make([]bool, n), free: make([]bool, n), hit: make([]int, n),
+		looked: make([]int, w), stuck: make([]bool, w), queued: make([]bool, len(r.g.objects)),
+	}
 }
 
 func (s *simulation) end(xs ...int) End {
-	s.ended, s.victims = xs, s.reach.victims(xs...)
+	s.run++
+	s.ended, s.found, s.inherit = xs, s.found[:0], nil
 	for _, x := range xs {
 		s.gone[x] = true
 	}
-	for _, v := range s.victims {
-		s.victim[v] = true
+	for _, x := range xs {
+		s.bequeath(x)
+		s.touch(x)
 	}
-	s.gather()
-	s.freed = s.freed[:0]
-	e := End{Key: s.g.procs[xs[0]].key}
-	for turn := false; ; turn = true {
-		s.pass(turn)
-		s.freed = append(s.freed, s.found...)
-		for _, v := range s.found {
-			s.free[v] = true
-		}
-		if !turn {
-			e.Direct = len(s.found)
-		}
-		if len(s.found) == 0 {
-			break
-		}
+	s.work(false)
+	e := End{Key: s.g.procs[xs[0]].key, Direct: len(s.found)}
+	for _, p := range s.found {
+		s.free[p] = true
 	}
-	for _, v := range s.victims {
-		s.victim[v], s.free[v] = false, false
+	for _, p := range s.found[:e.Direct] {
+		s.leave(p)
+	}
+	s.work(true)
+	if len(s.found) > 0 {
+		e.Frees = make([]Key, len(s.found))
+	}
+	for i, p := range s.found {
+		s.free[p], e.Frees[i] = false, s.g.procs[p].key
 	}
 	for _, x := range xs {
 		s.gone[x] = false
 	}
-	if len(s.freed) > 0 {
-		e.Frees = make([]Key, len(s.freed))
-		for i, v := range s.freed {
-			e.Frees[i] = s.g.procs[v].key
-		}
-	}
 	return e
 }
 
-// gather lists the objects that victims wait for, near ones first.
-func (s *simulation) gather() {
-	s.objects, s.several, s.inherit = s.objects[:0], s.several[:0], nil
-	s.reach.walk++
-	for _, v := range s.victims {
-		waits := s.g.procs[v].waits
-		if len(waits) > 1 {
-			s.several = append(s.several, v)
+// bequeath finds the row whose queue x heads while it waits for the row's locker.
+func (s *simulation) bequeath(x int) {
+	for _, w := range s.g.procs[x].waits {
+		row, ok := s.g.row[w.pid]
+		if w.shape.Type != "transactionid" || !ok {
+			continue
 		}
-		for _, w := range waits {
-			if o := w.obj; o != nil && s.reach.scans[o.index].walk != s.reach.walk {
-				s.reach.scan(o)
-				s.objects = append(s.objects, o)
-			}
-		}
-	}
-	for _, x := range s.ended {
-		for _, w := range s.g.procs[x].waits {
-			row, ok := s.g.row[w.pid]
-			if w.shape.Type != "transactionid" || !ok {
-				continue
-			}
-			for _, o := range s.objects {
-				if o.tag == row {
-					s.inherit, s.heir = o, x
-				}
+		for _, h := range s.g.procs[x].holds {
+			if h.obj.tag == row {
+				s.inherit, s.heir = h.obj, x
 			}
 		}
 	}
 }
 
-// pass finds victims that are not free and that nothing but the ended or the
-// free block. With turn, one found counts as free at once.
-func (s *simulation) pass(turn bool) {
-	s.found = s.found[:0]
-	for _, o := range s.objects {
-		s.queue(o, turn)
-	}
-	for _, v := range s.several { // now that all their queues have been looked at
-		s.settle(v, turn)
-	}
-	for _, v := range s.victims {
-		if ws := s.g.procs[v].waits; len(ws) == 1 && ws[0].obj == nil {
-			s.settle(v, turn)
-		}
-	}
-}
-
-// settle lets p go when none of its waits is stuck.
-func (s *simulation) settle(p int, turn bool) {
-	if !s.victim[p] || s.free[p] {
-		return
+// touch has everything looked at in which p has a part.
+func (s *simulation) touch(p int) {
+	for _, h := range s.g.procs[p].holds {
+		s.push(h.obj)
 	}
 	for _, w := range s.g.procs[p].waits {
-		if w.obj != nil && s.stuck[w.index] || w.obj == nil && s.held(w) {
+		if w.obj != nil {
+			s.push(w.obj)
+		}
+	}
+	if s.naming != nil {
+		s.others = append(s.others, s.naming[p]...)
+	}
+}
+
+// leave has everything looked at that may change once p has run and ended, the
+// wait that an ended one has left to its heir among it.
+func (s *simulation) leave(p int) {
+	s.touch(p)
+	if s.inherit != nil && !s.stays(s.heir) {
+		s.push(s.inherit)
+		s.inherit = nil
+	}
+	if s.naming == nil {
+		return
+	}
+	for _, x := range s.ended {
+		if s.waitsForRow(x) {
+			s.others = append(s.others, s.naming[x]...)
+		}
+	}
+}
+
+func (s *simulation) push(o *object) {
+	if !s.queued[o.index] {
+		s.queued[o.index] = true
+		s.pending = append(s.pending, o)
+	}
+}
+
+// work looks at all that was touched. With turn, one found counts as free at once.
+func (s *simulation) work(turn bool) {
+	for {
+		switch n := len(s.others); {
+		case s.at < len(s.pending):
+			o := s.pending[s.at]
+			s.at++
+			s.queued[o.index] = false
+			s.queue(o, turn)
+		case n > 0:
+			p := s.others[n-1]
+			s.others = s.others[:n-1]
+			s.settle(p, turn)
+		default:
+			s.pending, s.at = s.pending[:0], 0
 			return
 		}
 	}
+}
+
+// settle lets p go when none of its waits is stuck. Who nothing blocked before is
+// not freed by it.
+func (s *simulation) settle(p int, turn bool) {
+	if s.gone[p] || s.free[p] || s.hit[p] == s.run {
+		return
+	}
+	blocked := false
+	for _, w := range s.g.procs[p].waits {
+		if s.isStuck(w) {
+			return
+		}
+		s.g.blockers(w, func(link) bool { blocked = true; return false })
+	}
+	if !blocked {
+		return
+	}
+	s.hit[p] = s.run
 	s.found = append(s.found, p)
-	s.free[p] = turn
+	if turn {
+		s.free[p] = true
+		s.leave(p)
+	}
+}
+
+// isStuck reports whether w stays, as its queue was looked at or, when it was not,
+// by its blockers.
+func (s *simulation) isStuck(w *wait) bool {
+	switch {
+	case w.obj == nil:
+		return s.held(w)
+	case s.looked[w.index] == s.run:
+		return s.stuck[w.index]
+	}
+	stuck := false
+	s.g.blockers(w, func(l link) bool {
+		stuck = s.blocks(l.proc)
+		return !stuck
+	})
+	return stuck
 }
 
 // queue goes through one queue from its head.
@@ -201,8 +257,11 @@ func (s *simulation) queue(o *object, turn bool) {
 		if conf&held != 0 && (o.grouped || s.holdsHere(o, w.proc)) {
 			mine = s.heldOn(o, w.proc)
 		}
-		s.stuck[w.index] = inherited || conf&mine != 0 || s.aheadOf(w, ahead)
-		if len(s.g.procs[w.proc].waits) == 1 {
+		s.stuck[w.index], s.looked[w.index] = inherited || conf&mine != 0 || s.aheadOf(w, ahead), s.run
+		switch {
+		case len(s.g.procs[w.proc].waits) > 1:
+			s.others = append(s.others, w.proc)
+		case !s.stuck[w.index]:
 			s.settle(w.proc, turn)
 		}
 		if !s.free[w.proc] {
@@ -292,11 +351,12 @@ func (s *simulation) stays(x int) bool {
 func (f *Forest) ends(t *Tree, victims []int) {
 	var inner []int
 	for _, v := range victims {
-		if f.g.blocksAny(v) || len(f.reach.explicit[v]) > 0 {
+		if f.g.blocksAny(v) || f.reach.named(v) {
 			inner = append(inner, v)
 		}
 	}
-	most := min(len(inner), maxEnds, 1+mostVisits/(len(victims)+1))
+	most := min(len(inner), maxEnds, max(leastEnds, (mostVisits-f.visits)/(len(victims)+1)))
+	f.visits += most * len(victims)
 	t.Ends = append(t.Ends, f.sim.end(t.Root.proc))
 	slices.SortStableFunc(inner, func(a, b int) int { return -cmp.Compare(len(f.rev[a]), len(f.rev[b])) })
 	for _, v := range inner[:most] {
