@@ -406,8 +406,8 @@ func (p *player) endIt() {
 		}
 	}
 	t := slices.MaxFunc(trees, func(a, b *waits.Tree) int { return cmp.Compare(a.Victims, b.Victims) })
-	promised := map[string]bool{}
-	for _, k := range f.WhatIf(t.Root.Key).Frees {
+	promised, end := map[string]bool{}, f.WhatIf(t.Root.Key)
+	for _, k := range end.Frees {
 		promised[p.label(f, k)] = true
 	}
 	waiting := map[string]bool{}
@@ -417,7 +417,25 @@ func (p *player) endIt() {
 		}
 	}
 	p.terminate(p.label(f, t.Root.Key))
+	p.ranAtOnce(waiting, p.labels(f, end.Frees[:end.Direct]))
 	p.runFreed(waiting, promised)
+}
+
+// ranAtOnce: those promised to run at once do so while everybody keeps what they
+// have.
+func (p *player) ranAtOnce(waiting map[string]bool, direct []string) {
+	for _, name := range direct {
+		if !waiting[name] {
+			continue
+		}
+		s := p.sessions[name]
+		for end := time.Now().Add(patience); !s.finished() && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if !s.finished() {
+			p.t.Errorf("ending the root: %s did not run at once", name)
+		}
+	}
 }
 
 func (p *player) runFreed(waiting, promised map[string]bool) {
