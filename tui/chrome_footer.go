@@ -52,9 +52,21 @@ func (m *model) overFooter(w int) string {
 	case *endDialog:
 		return m.theme.Line(w, theme.Span{Role: theme.Dim, Text: " " + o.promise()})
 	case interface{ footer() []string }:
-		return m.theme.Line(w, keyText(o.footer()...)...)
+		return m.theme.Line(w, fitting(m.theme, w, o.footer()...)...)
 	}
 	return m.theme.Line(w, append(keyText("esc", "back"), append(m.keySpans(actUp), m.keySpans(actDown)...)...)...)
+}
+
+// fitting are the keys that fit into w cells.
+func fitting(t *theme.Theme, w int, pairs ...string) []theme.Span {
+	var out []theme.Span
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s := keyText(pairs[i], pairs[i+1])
+		if n := t.SpansWidth(s); n <= w {
+			out, w = append(out, s...), w-n
+		}
+	}
+	return out
 }
 
 // can says that an action has something to work on here at all.

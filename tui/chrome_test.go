@@ -253,7 +253,7 @@ func TestShortTarget(t *testing.T) {
 // not where there is no server to explain on.
 func TestExplainIsOfferedWhereItWorks(t *testing.T) {
 	x := recordedJudgements(t)
-	open := map[string][]string{"sessions": {"4"}, "role": {"1", "enter"}, "session": {"4", "enter"}, "locks": {"2"}}
+	open := map[string][]string{"sessions": {"4"}, "role": {"1", "enter", "j"}, "session": {"4", "enter"}, "locks": {"2"}}
 	for name, keys := range open {
 		d := drawExplain(t, 120, 24, 0, Options{}, x)
 		d.press(keys...)

@@ -173,6 +173,9 @@ func (m *model) listState(say, w int) []theme.Span {
 		return append(out, theme.Span{Text: " "})
 	}
 	shown, all := l.Count()
+	if l.Missed() {
+		shown = 0
+	}
 	n := strconv.Itoa(all)
 	if shown != all {
 		n = strconv.Itoa(shown) + "/" + n

@@ -201,28 +201,49 @@ func baseFacts(f *frame, s *probes.Session) []fact {
 // twoColumns is the width from which facts stand in two columns.
 const twoColumns = 76
 
-// factRows is how many lines n facts take.
-func factRows(n, w int) int {
+// labelWidth is the cells of a fact's label.
+const labelWidth = 12
+
+// columnFacts parts the facts that stand in columns from those that are too long
+// for one.
+func columnFacts(facts []fact, w int) (long, short []fact, col int) {
 	if w < twoColumns {
-		return n
+		return facts, nil, w
 	}
-	return (n + 1) / 2
+	col = w/2 - 1
+	for _, x := range facts {
+		if clean.Width(clean.Line(x.value)) > col-labelWidth {
+			long = append(long, x)
+		} else {
+			short = append(short, x)
+		}
+	}
+	return long, short, col
 }
 
+// factRows is how many lines facts take.
+func factRows(facts []fact, w int) int {
+	long, short, _ := columnFacts(facts, w)
+	return len(long) + (len(short)+1)/2
+}
+
+// drawFacts sets facts in two columns where there is room, long ones first.
 func drawFacts(t *theme.Theme, facts []fact, w int) []string {
-	rows := factRows(len(facts), w)
-	col := w
-	if rows < len(facts) {
-		col = w/2 - 1
+	long, short, col := columnFacts(facts, w)
+	cell := func(x fact, w int) string {
+		return t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit(x.label, labelWidth, false)}, theme.Span{Text: x.value})
 	}
-	out := make([]string, rows)
-	for i, x := range facts {
-		cell := t.Line(col, theme.Span{Role: theme.Dim, Text: t.Fit(x.label, 12, false)}, theme.Span{Text: x.value})
-		if i < rows {
-			out[i] = cell
-		} else {
-			out[i-rows] = theme.Pad(out[i-rows], col+2) + cell
+	var out []string
+	for _, x := range long {
+		out = append(out, cell(x, w))
+	}
+	rows := (len(short) + 1) / 2
+	for i := range rows {
+		line := cell(short[i], col)
+		if i+rows < len(short) {
+			line = theme.Pad(line, col+2) + cell(short[i+rows], col)
 		}
+		out = append(out, line)
 	}
 	return out
 }

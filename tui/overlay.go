@@ -69,11 +69,19 @@ func (c *confirm) key(k string, _ action) (result, bool) {
 
 func (c *confirm) footer() []string { return []string{"y", "do it", "any other key", "no"} }
 
+// draw wraps the text; where it is too high its end goes, never the keys.
 func (c *confirm) draw(t *theme.Theme, w, h int) []string {
+	w = min(w, 76)
 	var out []string
-	for _, l := range c.lines {
-		out = append(out, t.Line(w, theme.Span{Text: l}))
+	for i, l := range c.lines {
+		if l == "" && h < len(c.lines)+2 && i > 0 {
+			continue
+		}
+		out = append(out, wrap(t, theme.Normal, "", l, w)...)
 	}
-	out = append(out, "", t.Line(w, theme.Span{Role: theme.Key, Text: "y"}, theme.Span{Role: theme.Dim, Text: " do it   any other key: no"}))
-	return out[max(0, len(out)-h):]
+	keys := []string{"", t.Line(w, theme.Span{Role: theme.Key, Text: "y"}, theme.Span{Role: theme.Dim, Text: " do it   any other key: no"})}
+	if h < len(out)+2 {
+		keys = keys[1:]
+	}
+	return append(out[:max(0, min(len(out), h-len(keys)))], keys...)
 }

@@ -98,7 +98,7 @@ func (s *explainScreen) strip() int {
 	if _, pane := beside(s.w, s.table.Wide()); pane > 0 || s.h < 12 || len(s.desk.subjects) == 0 {
 		return 0
 	}
-	return min(6, s.h/3)
+	return min(8, s.h/3)
 }
 
 func (s *explainScreen) selected() *subject {
@@ -243,6 +243,9 @@ func (s *explainScreen) aboutResult(t *theme.Theme, r *explain.Result, w, h int)
 	}
 	if r.Fix == nil {
 		return out
+	}
+	if h < 8 { // the fix has room in any case
+		out = out[:min(len(out), max(1, h-2))]
 	}
 	if h >= 8 {
 		out = append(out, "")

@@ -51,9 +51,26 @@ func (s *locksScreen) name() string       { return "Locks" }
 func (s *locksScreen) list() *table.Model { return s.tree.Model }
 func (s *locksScreen) Fold()              { s.tree.Fold() }
 func (s *locksScreen) Unfold()            { s.tree.Unfold() }
-func (s *locksScreen) size(w, h int)      { s.w, s.h = w, h; s.arrange() }
+
+func (s *locksScreen) size(w, h int) {
+	if s.w, s.h = w, h; s.f != nil {
+		s.notes = len(s.above())
+	}
+	s.arrange()
+}
 
 func (s *locksScreen) keys() []action {
+	x, ok := s.selected()
+	switch {
+	case !ok:
+		return []action{actFilter}
+	case x.seen != nil:
+		return []action{actEnter, actExplain, actCopyQuery, actFilter}
+	case x.about() == nil:
+		return []action{actEnter, actFilter, actPath, actWide}
+	case x.about().Session == nil:
+		return []action{actEnter, actCopy, actTerminate, actFilter, actPath, actFollow}
+	}
 	return []action{actCancel, actTerminate, actEnter, actExplain, actFilter, actPath, actFollow, actCopy}
 }
 

@@ -52,15 +52,21 @@ func (s *planScreen) keys() []action {
 	if s.raw {
 		return []action{actBack, actDown, actCase, actJSON}
 	}
+	if len(s.cases) == 0 {
+		return []action{actBack, actRefresh, actCopyQuery, actPaste}
+	}
 	out := []action{actCopy, actCopyQuery, actMetric, actDetail}
-	if !s.desk.readOnly && s.desk.can && s.x.plan == nil {
+	if s.canRun() {
 		out = slices.Insert(out, 2, actAnalyze)
 	}
 	if len(s.cases) > 1 {
 		out = append(out, actCase)
 	}
-	return append(out, actJSON)
+	return append(out, actJSON, actRefresh)
 }
+
+// canRun says that there is a server to execute the statement on, and the right to.
+func (s *planScreen) canRun() bool { return !s.desk.readOnly && s.desk.can && s.x.plan == nil }
 
 func (s *planScreen) size(w, h int) {
 	if s.w != w || s.h != h {
@@ -234,15 +240,16 @@ func (s *planScreen) analyze() result {
 	case s.x.res == nil || s.x.res.Verdict == explain.Unknown:
 		return result{say: "it could not be planned, so it is not executed"}
 	}
-	lines := []string{"This executes the statement, in READ ONLY transactions that are", "rolled back, each under a timeout of 2 s:", ""}
+	runs := "once."
 	if s.x.res.Fix != nil && s.x.res.Fix.SQL != "" {
-		lines = append(lines, "twice as it is, with the cursor near the first rows,", "twice fixed, there and in the middle,", "and both at five cursors, to compare the rows.")
+		runs = "twice as it is, with the cursor near the first rows, twice fixed, there and in the middle, and both at five cursors, to compare the rows."
 	} else if n := len(s.x.res.Plans); n > 1 {
-		lines = append(lines, fmt.Sprintf("once for each of its %d cases.", n-1))
-	} else {
-		lines = append(lines, "once.")
+		runs = fmt.Sprintf("once for each of its %d cases.", n-1)
 	}
-	lines = append(lines, "", "Statements that write, lock rows or call volatile functions", "are not executed.", "", clean.SQL(s.x.in.SQL, 200))
+	lines := []string{
+		"This executes the statement, in READ ONLY transactions that are rolled back, each under a timeout of 2 s:", runs, "",
+		"Statements that write, lock rows or call volatile functions are not executed.", "", clean.SQL(s.x.in.SQL, 200),
+	}
 	x, d := s.x, s.desk
 	return result{open: newConfirm("Run with ANALYZE", lines, result{do: func(m *model) tea.Cmd {
 		d.ask(errand{of: x, analyze: true}, true)
@@ -281,8 +288,11 @@ func drawDoc(t *theme.Theme, l docLine, w int) string {
 		return t.Split(w, l.left, l.right)
 	}
 	n := w - t.SpansWidth(l.left) - t.SpansWidth(l.right) - 1
-	if n < 1 {
-		return t.Line(w, l.left...)
+	switch {
+	case n < 0 && len(l.right) > 0:
+		return t.Split(w, l.left, l.right)
+	case n < 1:
+		return t.Line(w, append(append(l.left[:len(l.left):len(l.left)], theme.Span{Text: " "}), l.right...)...)
 	}
 	return t.Line(w, l.left...) + " " + t.Paint(theme.Dim, false, strings.Repeat(t.Rule, n)) + t.Line(w, l.right...)
 }

@@ -47,6 +47,9 @@ func (s *poolScreen) Unfold()             { s.tree.Unfold() }
 func (s *poolScreen) want(w *probes.Want) { wantPoolers(w) }
 func (s *poolScreen) size(w, h int)       { s.w, s.h = w, h; s.arrange() }
 func (s *poolScreen) keys() []action {
+	if s.selected() == nil {
+		return []action{actEnter, actBack, actFilter, actWide}
+	}
 	return []action{actEnter, actBack, actCancel, actTerminate, actExplain, actFilter, actCopyQuery}
 }
 

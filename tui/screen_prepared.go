@@ -26,7 +26,13 @@ func (s *preparedScreen) name() string       { return nodeName(s.n) }
 func (s *preparedScreen) list() *table.Model { return nil }
 func (s *preparedScreen) want(*probes.Want)  {}
 func (s *preparedScreen) size(w, h int)      { s.w, s.h = w, h }
-func (s *preparedScreen) keys() []action     { return []action{actBack, actCopy, actDown} }
+
+func (s *preparedScreen) keys() []action {
+	if s.f == nil || s.last() == 0 {
+		return []action{actBack, actCopy}
+	}
+	return []action{actBack, actCopy, actDown}
+}
 
 func (s *preparedScreen) load(f *frame) {
 	s.f = f

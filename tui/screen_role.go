@@ -43,6 +43,9 @@ func (s *roleScreen) list() *table.Model { return s.tree.Model }
 func (s *roleScreen) Fold()              { s.tree.Fold() }
 func (s *roleScreen) Unfold()            { s.tree.Unfold() }
 func (s *roleScreen) keys() []action {
+	if s.selected() == nil { // a pod
+		return []action{actEnter, actBack, actFilter, actWide}
+	}
 	return []action{actEnter, actBack, actCancel, actTerminate, actExplain, actFilter, actCopyQuery}
 }
 

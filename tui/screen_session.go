@@ -39,10 +39,14 @@ func newSession(x probes.Session) *sessionScreen {
 func (s *sessionScreen) name() string       { return "pid " + strconv.Itoa(s.x.PID) }
 func (s *sessionScreen) list() *table.Model { return nil }
 func (s *sessionScreen) keys() []action {
+	out := []action{actBack, actCancel, actTerminate, actExplain, actCopyQuery, actCopy}
 	if s.gone {
-		return []action{actBack, actDown, actExplain, actCopyQuery, actCopy}
+		out = []action{actBack, actExplain, actCopyQuery, actCopy}
 	}
-	return []action{actBack, actCancel, actTerminate, actExplain, actCopyQuery, actCopy, actDown}
+	if len(s.lines) > s.h {
+		out = append(out, actDown)
+	}
+	return out
 }
 
 func (s *sessionScreen) want(w *probes.Want) {
@@ -118,7 +122,7 @@ func (s *sessionScreen) facts() []fact {
 
 // above is how many lines stand before the statement.
 func (s *sessionScreen) above() int {
-	n := factRows(len(s.facts()), s.w-4) + 2
+	n := factRows(s.facts(), s.w-4) + 2
 	if l := len(s.locks.rows); l > 0 {
 		n += l + 1
 	}

@@ -281,5 +281,10 @@ func sessionLines(t *theme.Theme, f *frame, x *probes.Session, out []string, w, 
 		out = append(out, t.Line(w, theme.Span{Role: role, Text: l}))
 	}
 	facts := slices.DeleteFunc(sessionFacts(f, x), func(a fact) bool { return a.label == "kind" })
-	return append(out, drawFacts(t, facts[:max(0, min(len(facts), 2*(h-len(out))))], w)...)
+	for n := len(facts); n > 0; n-- {
+		if factRows(facts[:n], w) <= h-len(out) {
+			return append(out, drawFacts(t, facts[:n], w)...)
+		}
+	}
+	return out
 }
