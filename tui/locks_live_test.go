@@ -198,7 +198,7 @@ func TestChangedTargetIsNotEnded(t *testing.T) {
 	r.until("over: it waits for nothing and blocks nobody")
 	r.typeKeys("y")
 	r.typeKeys("n")
-	r.until("enter open")
+	r.until("/ filter")
 	s.do(c, "select 1") // it lives
 	r.quit()
 	if lines := audit(); len(lines) != 1 || !strings.Contains(lines[0], "changed") {
