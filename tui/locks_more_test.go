@@ -118,7 +118,7 @@ func TestBothRootsAreAdvised(t *testing.T) {
 	for !strings.Contains(d.selectedLine(), "behind 23571") {
 		d.press("j")
 	}
-	d.has("end both (terminate 23571 and terminate 23555)")
+	d.has("end both (terminate 23571 and 23555)")
 	d.press("K")
 	d.has("Terminate 23571?")
 	d.says("recommended: end both")

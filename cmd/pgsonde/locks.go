@@ -257,17 +257,7 @@ func (p *treePrinter) line(n *waits.Node) string {
 		parts = append(parts, n.Role)
 	}
 	if e := n.Edge; e != nil {
-		wait := waits.RowStrength(e.Tag, e.Mode)
-		if wait == "" {
-			wait = strings.TrimSuffix(e.Mode.String(), "Lock")
-		}
-		if e.Object != "" {
-			wait += " on " + e.Object
-		}
-		if e.Kind == waits.Soft {
-			wait = "queued for " + wait
-		}
-		parts = append(parts, wait, duration(e.Wait))
+		parts = append(parts, want(e), duration(e.Wait))
 	}
 	if s := n.Session; s != nil {
 		if n.Edge == nil {
@@ -279,18 +269,42 @@ func (p *treePrinter) line(n *waits.Node) string {
 		parts = append(parts, clip(oneLine(s.Query), 80))
 	}
 	if also := p.f.AlsoBlockedBy(n); len(also) > 0 && n.Queue == nil { // a row's queue says it once, at its root
-		parts = append(parts, "(also behind "+keys(also)+")")
+		parts = append(parts, "(also behind "+keys(p.f, also)+")")
 	}
 	return clean.Line(strings.Join(parts, "  "))
 }
 
-func keys(ks []waits.Key) string {
+// want is what a session waits for: a mode on an object, or the object alone where
+// everybody wants it in the same mode.
+func want(e *waits.Edge) string {
+	s := waits.RowStrength(e.Tag, e.Mode)
+	switch {
+	case e.Object != "" && (e.LockType == "transactionid" || e.LockType == "virtualxid" || e.LockType == "spectoken" || e.LockType == "applytransaction"):
+		s = e.Object
+	case s == "":
+		s = strings.TrimSuffix(e.Mode.String(), "Lock")
+		fallthrough
+	default:
+		if e.Object != "" {
+			s = strings.TrimPrefix(s+" on "+e.Object, " on ")
+		}
+	}
+	if s == "" {
+		s = e.LockType // the entries of the lock table are not known
+	}
+	if e.Kind == waits.Soft {
+		s = "queued for " + s
+	}
+	return s
+}
+
+func keys(f *waits.Forest, ks []waits.Key) string {
 	var s []string
 	for i, k := range ks {
 		if i == 4 {
 			return strings.Join(s, ", ") + fmt.Sprintf(" and %d more", len(ks)-i)
 		}
-		s = append(s, k.String())
+		s = append(s, f.Name(k))
 	}
 	return strings.Join(s, ", ")
 }

@@ -113,7 +113,7 @@ func TestTogether(t *testing.T) {
 		},
 		{
 			"by three, and a queue behind", "1 RS t1\n2 RS t1\n3 RS t1\n4 X t1 @1\n5 X t1 @2", nil,
-			Cancel, "2 3", 2, "end all 3 (cancel 1, cancel 2 and cancel 3): frees 1 at once, up to 1 in turn",
+			Cancel, "2 3", 2, "end all 3 (cancel 1, 2 and 3): frees 1 at once, up to 1 in turn",
 		},
 		{
 			"one of them prepared", "p8 S t1\n2 S t1\n3 RX t1 @1", nil,

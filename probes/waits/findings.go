@@ -69,7 +69,7 @@ func Findings(f *Forest, caps map[string]int) []probes.Finding {
 	for _, s := range f.SafeSnapshots {
 		out = append(out, probes.Finding{
 			Rule: RuleSafe, Severity: probes.Info, Subject: s.Waiter.Key.String(), SinceS: seconds(s.Wait),
-			Message:  fmt.Sprintf("%s waits for a safe snapshot until %s end", s.Waiter.Key, count(len(s.Blockers))),
+			Message:  fmt.Sprintf("%s waits for a safe snapshot until %s end%s", s.Waiter.Key, count(len(s.Blockers)), third(len(s.Blockers))),
 			Action:   s.Best.Text,
 			Evidence: map[string]any{"blockers": len(s.Blockers)},
 		})
@@ -97,7 +97,7 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	}
 	out := []probes.Finding{{
 		Rule: rule, Severity: severity, Subject: t.Root.Key.String(), SinceS: since,
-		Message:  fmt.Sprintf("%s wait behind %s%s", count(t.Victims), who, longest),
+		Message:  fmt.Sprintf("%s wait%s behind %s%s", count(t.Victims), third(t.Victims), who, longest),
 		Action:   t.Best.Text,
 		Evidence: map[string]any{"victims": t.Victims, "slots_pinned": t.Slots, "pinned_by_role": t.ByRole, "backend_id": t.Root.BackendID()},
 	}}
@@ -156,4 +156,12 @@ func seconds(d time.Duration) *float64 {
 	}
 	s := d.Seconds()
 	return &s
+}
+
+// third is the ending of a verb for n sessions.
+func third(n int) string {
+	if n == 1 {
+		return "s"
+	}
+	return ""
 }

@@ -104,7 +104,7 @@ func (f *Forest) all(steps []Step) string {
 	for i, s := range steps {
 		parts[i] = string(s.Verb) + " " + f.Name(s.Key)
 		switch {
-		case s.Verb == Other:
+		case s.Verb == Other, i > 0 && s.Verb == steps[i-1].Verb:
 			parts[i] = f.Name(s.Key)
 		case s.Verb == Rollback:
 			parts[i] = "roll back " + f.Name(s.Key)

@@ -75,6 +75,9 @@ func (f *Forest) key(w *wait) string {
 		}
 		return true
 	})
+	if len(found) == 0 {
+		return f.keyTable(w)
+	}
 	var tables []string
 	for _, o := range found {
 		if t := f.names.relation(o.Database, o.Parent); !slices.Contains(tables, t) {
@@ -91,6 +94,24 @@ func (f *Forest) key(w *wait) string {
 		return "key of " + tables[0] + " or " + tables[1]
 	}
 	return ""
+}
+
+// keyTable is key where nothing has a name, as in another database: the one
+// relation that both sides have written to.
+func (f *Forest) keyTable(w *wait) string {
+	var both []probes.LockTag
+	f.g.blockers(w, func(l link) bool {
+		for _, tag := range f.touched.writes[f.g.member(l)] {
+			if slices.Contains(f.touched.writes[Key{PID: w.pid}], tag) && !slices.Contains(both, tag) {
+				both = append(both, tag)
+			}
+		}
+		return true
+	})
+	if len(both) != 1 || f.names.get(both[0].Database, classRelation, both[0].Relation) != "" {
+		return ""
+	}
+	return "key of " + f.names.relation(both[0].Database, both[0].Relation)
 }
 
 // index is an index's name without its schema: its table's.

@@ -31,6 +31,7 @@ func TestUniqueKey(t *testing.T) {
 		{"two tables", "1 RX t1\n1 RX t2\n2 RX t11\n2 RX t21", "key of public.acct or public.log", ""},
 		{"TOAST is none", "1 RX t1\n1 RX t3\n2 RX t11\n2 RX t31", "key of public.acct, acct_pkey", ""},
 		{"nothing in common", "1 RX t2\n2 RX t11", "transaction 1", "for which row or unique key is not known"},
+		{"of another database", "1 RX t77\n2 RX t77\n2 RX t78", "key of relation 77", ""},
 		{"not read", "", "transaction 1", "for which row or unique key is not known"},
 	}
 	for _, tt := range tests {
