@@ -167,6 +167,9 @@ func (m *model) listState(say, w int) []theme.Span {
 		if desc {
 			arrow = m.theme.Down
 		}
+		if m.theme.ASCII { // a letter
+			arrow = " " + arrow
+		}
 		out = append(out, theme.Span{Role: theme.Dim, Text: " " + name + arrow})
 	}
 	if say >= sayMode {
