@@ -8,6 +8,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
@@ -168,15 +169,14 @@ func (p *whatIf) line(t *theme.Theme, i, w int) string {
 		mark, name = t.Select, theme.Strong
 	}
 	left := []theme.Span{{Role: theme.Key, Text: mark}, {Role: name, Text: t.Fit(r.owner, max(8, min(16, w/4)), false) + " "}}
-	first := 0
-	if here && w < 70 {
-		first = r.col // the one that is changed must be seen
+	first := p.firstSeen(t, r, w)
+	if !here {
+		first = 0
 	}
 	for k := first; k < len(r.sizes); k++ {
-		s := r.sizes[k]
-		text, role := s.Name+" "+strconv.Itoa(s.Value), theme.Dim
-		if s.Value != r.was[k] {
-			text, role = s.Name+" "+strconv.Itoa(r.was[k])+t.Arrow+strconv.Itoa(s.Value), theme.Mark
+		text, role := sizeText(t, r, k), theme.Dim
+		if r.sizes[k].Value != r.was[k] {
+			role = theme.Mark
 		}
 		if here && k == r.col {
 			left = append(left, theme.Span{Role: theme.Key, Text: "[" + text + "] "})
@@ -196,6 +196,30 @@ func (p *whatIf) line(t *theme.Theme, i, w int) string {
 		right = string(x.Runs) + " " + right
 	}
 	return t.Split(w, left, []theme.Span{{Text: " " + right}})
+}
+
+// firstSeen is the first size to draw so that the one under the cursor is seen.
+func (p *whatIf) firstSeen(t *theme.Theme, r *whatRow, w int) int {
+	room := w - max(8, min(16, w/4)) - 2 - 24 // the name, and what it comes to
+	for first := 0; first < r.col; first++ {
+		n := 0
+		for k := first; k <= r.col; k++ {
+			n += clean.Width(sizeText(t, r, k)) + 2
+		}
+		if n <= room {
+			return first
+		}
+	}
+	return r.col
+}
+
+// sizeText is a size as it is, and as it was where it differs.
+func sizeText(t *theme.Theme, r *whatRow, k int) string {
+	s := r.sizes[k]
+	if s.Value != r.was[k] {
+		return s.Name + " " + strconv.Itoa(r.was[k]) + t.Arrow + strconv.Itoa(s.Value)
+	}
+	return s.Name + " " + strconv.Itoa(s.Value)
 }
 
 // part is what a row comes to, its deploy included.

@@ -67,6 +67,22 @@ func TestWhatIfAddsUp(t *testing.T) {
 	}
 }
 
+// TestWhatIfShowsTheSizeUnderTheCursor: also the last of a row that is too long for
+// the panel.
+func TestWhatIfShowsTheSizeUnderTheCursor(t *testing.T) {
+	f, err := budget.Parse("b.yaml", []byte("poolers: { pgb: { pools: { \"a_database_of_a_long_name@and_a_user\": {}, \"another_database@another_user\": {} } } }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []int{40, 80, 120} {
+		d := draw(t, w, 24, Options{Budget: f}, recorded(t, "incident"))
+		d.press("p", "l", "l", "l", "+")
+		d.has("[max_client_conn")
+		d.press("h", "h", "+")
+		d.has("[a_database")
+	}
+}
+
 func planOf(t *testing.T, f *budget.File, maxConnections, reserved int, items ...string) *budget.Sum {
 	t.Helper()
 	sc, err := budget.ParseScenario(f, append(items, "server.max_connections="+strconv.Itoa(maxConnections), "server.reserved="+strconv.Itoa(reserved)))

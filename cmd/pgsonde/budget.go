@@ -28,6 +28,9 @@ func (c *budgetCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if len(f.Roles)+len(f.Poolers) == 0 {
+		a.hint("%s declares no role and no pooler: the sum is of nothing", c.File)
+	}
 	changes := c.Scenario
 	if c.MaxConnections != nil {
 		changes = append(slices.Clone(changes), "server.max_connections="+strconv.Itoa(*c.MaxConnections))

@@ -151,7 +151,7 @@ func (b *backends) refusal(database, user string) string {
 	role, known := b.role(user)
 	own := len(b.snap.Server.OwnPIDs)
 	if n, _ := b.used(func(g probes.Group) bool { return g.User == user }); known && role.ConnLimit >= 0 && n >= role.ConnLimit && !role.Superuser {
-		return "role " + quoted(user) + " has CONNECTION LIMIT " + count(role.ConnLimit) + " and " + count(n) + " connections"
+		return "role " + quoted(user) + " has CONNECTION LIMIT " + count(role.ConnLimit) + " and " + plural(n, "connection")
 	}
 	i := slices.IndexFunc(b.snap.Limits.Databases, func(d probes.DatabaseLimit) bool { return d.Name == database })
 	if i >= 0 && b.snap.Limits.Databases[i].ConnLimit >= 0 && !role.Superuser {
@@ -161,7 +161,7 @@ func (b *backends) refusal(database, user string) string {
 			n += own
 		}
 		if n >= limit {
-			return "database " + quoted(database) + " has CONNECTION LIMIT " + count(limit) + " and " + count(n) + " connections"
+			return "database " + quoted(database) + " has CONNECTION LIMIT " + count(limit) + " and " + plural(n, "connection")
 		}
 	}
 	slots := b.snap.Limits.Usable()

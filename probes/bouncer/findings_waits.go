@@ -7,7 +7,7 @@ import (
 	"github.com/pgsonde/pgsonde/probes"
 )
 
-const actionRefused = "free connections on the server or raise that limit; the pool asks for no more than it is allowed"
+const actionRefused = "free connections on the server, or raise that limit"
 
 // waiting makes the finding of a pool whose clients wait. Paused and disabled
 // ones have theirs already.
@@ -93,7 +93,7 @@ func (j *judge) action(p *PoolView) string {
 	case p.Mode == "session" && u.Idle > 0:
 		return "in session mode an idle client keeps its connection: close them, or use transaction mode"
 	case u.Running > 0:
-		return "shorten or move the long queries; a pool larger than the server's CPUs only queues there"
+		return "shorten or move the long queries; a pool beyond the CPUs only queues there"
 	}
 	return "see what the pool's backends do before the pool is made larger"
 }

@@ -99,7 +99,7 @@ func (j *judge) sessionState() {
 		}
 		j.add(probes.Finding{
 			Rule: ruleSessionState, Severity: probes.Warn, Subject: n.Role,
-			Message:  fmt.Sprintf("%s needs %s, which %s in %s mode does not keep", quoted(n.Role), strings.Join(needs, " and "), quoted(j.v.Name), modes[0]),
+			Message:  fmt.Sprintf("%s needs %s; %s in %s mode keeps none", quoted(n.Role), strings.Join(needs, " and "), quoted(j.v.Name), modes[0]),
 			Action:   "connect it to PostgreSQL directly, or through a pool in session mode",
 			Evidence: map[string]any{"needs": needs, "modes": modes},
 		})

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ func planRules() []check {
 		{Rule{"pooler-server-over", probes.Error, "a pooler's server side alone is more than the server's slots", bouncer}, nil},
 		{Rule{"needs-session-state", probes.Warn, "a role that needs session state goes through a pooler that does not keep it", "PgBouncer features by pooling mode: LISTEN and session advisory locks need session pooling"}, nil},
 		{Rule{"contract-order", probes.Warn, "a contract's times are not in order: the outer gives up before the inner", "connect wait < statement_timeout < client's query timeout < deadline"}, nil},
+		{Rule{"group-of-one", probes.Warn, "a group has one member, and another group a name so near that it is a typing mistake", formulaSource}, nil},
 		{Rule{"scenario-without-effect", probes.Info, "a surge is asked of a role that is off or has no replicas", formulaSource}, nil},
 	}
 }
@@ -73,8 +75,35 @@ func lintFindings(f *File, p *plan) []probes.Finding {
 				fmt.Sprintf("surge=%s changes nothing: it is off", r.Name), fmt.Sprintf("add %s=on", r.Name), nil))
 		}
 	}
+	out = append(out, groupsOfOne(p)...)
 	for _, c := range f.Settings {
 		out = append(out, contractOrder(f.Contract(c.Role), c)...)
+	}
+	return out
+}
+
+// groupsOfOne: a group that one job alone is in changes nothing. It may stand for
+// others to come, but beside a group of nearly the same name it is a mistake.
+func groupsOfOne(p *plan) []probes.Finding {
+	members := map[string][]string{}
+	for _, r := range p.roles {
+		if r.Group != "" {
+			members[r.Group] = append(members[r.Group], r.Name)
+		}
+	}
+	var out []probes.Finding
+	for _, r := range p.roles {
+		if len(members[r.Group]) != 1 {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Sorted(maps.Keys(members)), func(g string) bool { return g == r.Group })
+		near := nearest(r.Group, others)
+		if near == "" {
+			continue
+		}
+		out = append(out, found("group-of-one", probes.Warn, r.Name,
+			fmt.Sprintf("%s is alone in group %s: nothing else waits for it%s", r.Name, r.Group, near),
+			"give the jobs that run one at a time the same group, or leave it out", map[string]any{"group": r.Group}))
 	}
 	return out
 }

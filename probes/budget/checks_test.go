@@ -246,6 +246,13 @@ func checkCases() map[string][]checkCase {
 			{"LISTEN", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 1, via: p, extra: { listen: 1 } } }", snap(), true, "LISTEN (listen)"},
 			{"no state", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 1, via: p } }", snap(), false, ""},
 		},
+		"group-of-one": {
+			{"mistyped", "roles: { a: { pool: 1, runs: job, group: hook }, b: { pool: 1, runs: job, group: hok }, c: { pool: 1, runs: job, group: hook } }", snap(), true, `b is alone in group hok: nothing else waits for it; did you mean "hook"?`},
+			{"two members", "roles: { a: { pool: 1, runs: job, group: hook }, b: { pool: 1, runs: job, group: hook } }", snap(), false, ""},
+			{"a member that is off counts", "roles: { a: { pool: 1, runs: off, group: hook }, b: { pool: 1, runs: job, group: hook } }", snap(), false, ""},
+			{"no group", "roles: { a: { pool: 1, runs: job } }", snap(), false, ""},
+			{"alone, and no other like it", "roles: { a: { pool: 1, runs: job, group: hook }, b: { pool: 1, runs: job, group: nightly } }", snap(), false, ""},
+		},
 		"contract-order": {
 			{"query before statement", "settings: { default: { statement_timeout: 30s, query_timeout: 20s } }", snap(), true, "the outer gives up first"},
 			{"in order", "settings: { default: { statement_timeout: 10s, query_timeout: 20s } }", snap(), false, ""},

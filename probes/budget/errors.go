@@ -48,20 +48,25 @@ func (es FileErrors) Unwrap() []error {
 	return out
 }
 
-// didYouMean is "; did you mean \"replicas\"?" when one of the known names is
-// near enough to be a typing mistake, else the list of them when it is short.
-func didYouMean(got string, known []string) string {
+// nearest is "; did you mean \"replicas\"?" when one of the known names is near
+// enough to be a typing mistake.
+func nearest(got string, known []string) string {
 	best, bestDist := "", len(got)/3+2
 	for _, k := range known {
 		if d := distance(strings.ToLower(got), strings.ToLower(k)); d < bestDist {
 			best, bestDist = k, d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	if len(known) == 0 || len(known) > 12 {
+	if best == "" {
 		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// didYouMean is the nearest known name, else the list of them when it is short.
+func didYouMean(got string, known []string) string {
+	if near := nearest(got, known); near != "" || len(known) == 0 || len(known) > 12 {
+		return near
 	}
 	sorted := slices.Sorted(slices.Values(known))
 	return "; known: " + strings.Join(sorted, ", ")

@@ -173,6 +173,7 @@ func situations() []situation {
 		{"pooler-clients-over", pooled("max_client_conn: 9", "w: { pool: 10, via: p }"), nil, pooled("max_client_conn: 10", "w: { pool: 10, via: p }"), nil},
 		{"pooler-server-over", pooled("default_pool_size: 38", "w: { pool: 10, via: p }"), nil, pooled("default_pool_size: 37", "w: { pool: 10, via: p }"), nil},
 		{"needs-session-state", pooled("mode: transaction", "w: { pool: 1, via: p, extra: { listen: 1 } }"), nil, pooled("mode: session", "w: { pool: 1, via: p, extra: { listen: 1 } }"), nil},
+		{"group-of-one", roles("a: { pool: 4, runs: job, group: hook }, b: { pool: 1, runs: job, group: hok }"), nil, roles("a: { pool: 4, runs: job, group: hook }, b: { pool: 1, runs: job, group: hook }"), nil},
 		{"contract-order", one + "settings: { a: { statement_timeout: 30s, query_timeout: 20s } }\n", nil, one + "settings: { a: { statement_timeout: 20s, query_timeout: 30s } }\n", nil},
 		{"running-over-cpus", roles("a: { pool: 20 }"), with(busy, "app", "w:a", 1, "select pg_sleep(60)"), "", with(1, "app", "w:a", 1, "select pg_sleep(60)")},
 		{"names-hidden", roles("a: { pool: 2 }, c: { pool: 2 }"), with(4, "app", "shared", 1, ""), "", with(2, "app", "w:a", 1, "", with(2, "app", "w:c", 1, ""))},

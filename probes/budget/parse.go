@@ -136,6 +136,9 @@ func (r *reader) references(f *File) {
 		}
 	}
 	for _, role := range f.Roles {
+		if other := f.Role(role.Group); other != nil && other.Group != role.Group {
+			r.errorf(role.Line, "role %s: group %q is the name of another role; a group is a word that all its members share", role.Name, role.Group)
+		}
 		if role.Via != "" && !slices.Contains(poolers, role.Via) {
 			r.errorf(role.Line, "role %s goes via %q, which is no pooler of this file%s", role.Name, role.Via, didYouMean(role.Via, poolers))
 		}

@@ -222,6 +222,9 @@ func (r *reader) scenarios(f *File, n *yaml.Node) {
 			}
 			s.Items, ops = append(s.Items, text), append(ops, change)
 		}
+		if len(r.errs) == before && len(ops) == 0 {
+			r.errorf(e.line, "scenario %q changes nothing; write [api+1], [surge=all] or the like", e.key)
+		}
 		if len(r.errs) == before {
 			if _, err := f.apply(ops); err != nil {
 				r.errorf(e.line, "scenario %q: %s", e.key, err)

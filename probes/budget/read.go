@@ -213,7 +213,9 @@ func (r *reader) number(n *yaml.Node, what string, lo, hi int) (int, bool) {
 // people.
 func wholeNumber(text, what string, lo, hi int) (int, error) {
 	v, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
-	switch {
+	switch digits := strings.TrimLeft(text, "+-"); {
+	case err == nil && len(digits) > 1 && digits[0] == '0':
+		return 0, fmt.Errorf("%s is %q; write it without leading zeros, which some read as octal", what, text)
 	case errors.Is(err, strconv.ErrRange), err == nil && v > hi:
 		return 0, fmt.Errorf("%s is %s; the most is %d", what, text, hi)
 	case err != nil:
