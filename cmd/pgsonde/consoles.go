@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -53,6 +54,9 @@ func declaredPoolers(file *budget.File, flags []string) ([]bouncer.Declared, err
 	given := map[string][]bouncer.Options{}
 	for _, flag := range flags {
 		name, dsn := poolerFlag(file, flag)
+		if m := namedConsole.FindStringSubmatch(dsn); m != nil {
+			return nil, fmt.Errorf("--pooler %s=…: the budget file has no pooler of that name", m[1])
+		}
 		if !isDSN(dsn) {
 			return nil, fmt.Errorf("--pooler %s: a console is host=… port=6432 user=… or postgres://USER@HOST:6432/pgbouncer", redact(dsn))
 		}
@@ -79,6 +83,9 @@ func declaredPoolers(file *budget.File, flags []string) ([]bouncer.Declared, err
 	}
 	return out, nil
 }
+
+// namedConsole is NAME=DSN.
+var namedConsole = regexp.MustCompile(`^([^=\s]+)=(?:postgres(?:ql)?://|(?:host|hostaddr|port|user|dbname|service|sslmode)=)`)
 
 // poolerFlag takes one of --pooler apart.
 func poolerFlag(file *budget.File, flag string) (name, dsn string) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,8 +24,8 @@ const (
 
 // Options says which console to read.
 type Options struct {
-	// DSN is a URL or keyword string; its database is pgbouncer unless it names
-	// another.
+	// DSN is a URL or keyword string; its database is pgbouncer and its port 6432
+	// unless it names others.
 	DSN string
 	// Timeout bounds connecting and one whole Read, on our clock; 0 means 5 s.
 	Timeout time.Duration
@@ -116,7 +117,7 @@ func (c *Console) drop() {
 // counts: settings of other programs (PGOPTIONS, PGTARGETSESSIONATTRS, …) would
 // be sent to the console, which refuses them.
 func consoleConfig(o Options) (*pgconn.Config, error) {
-	cfg, err := pgconn.ParseConfig(withDatabase(o.DSN))
+	cfg, err := pgconn.ParseConfig(withDefaults(o.DSN))
 	if err != nil {
 		return nil, err
 	}
@@ -127,18 +128,35 @@ func consoleConfig(o Options) (*pgconn.Config, error) {
 	return cfg, nil
 }
 
-// withDatabase names the console's database where the DSN names none.
-func withDatabase(dsn string) string {
+// consolePort is PgBouncer's own default of listen_port.
+const consolePort = "6432"
+
+// withDefaults names the console's database and port where the DSN names none:
+// those of the environment are the server's. A service may have its own port.
+func withDefaults(dsn string) string {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return "dbname=" + consoleName + " " + dsn // a later dbname wins
+		defaults := "dbname=" + consoleName + " " // a later dbname wins
+		if !serviceWord.MatchString(dsn) {
+			defaults += "port=" + consolePort + " "
+		}
+		return defaults + dsn
 	}
 	u, err := url.Parse(dsn)
-	if err != nil || strings.Trim(u.Path, "/") != "" || u.Query().Has("dbname") {
+	if err != nil {
 		return dsn
 	}
-	u.Path = "/" + consoleName
+	if strings.Trim(u.Path, "/") == "" && !u.Query().Has("dbname") {
+		u.Path = "/" + consoleName
+	}
+	q := u.Query()
+	if u.Port() == "" && !q.Has("port") && !q.Has("service") && !strings.Contains(u.Host, ",") {
+		q.Set("port", consolePort)
+		u.RawQuery = q.Encode()
+	}
 	return u.String()
 }
+
+var serviceWord = regexp.MustCompile(`(?:^|\s)service\s*=`)
 
 // connect connects once, and again if a password was asked for and given.
 func (c *Console) connect(ctx context.Context) error {

@@ -258,7 +258,7 @@ func TestConsoleLeavesNoGoroutine(t *testing.T) {
 	goleak.VerifyNone(t, leaks)
 }
 
-func TestWithDatabase(t *testing.T) {
+func TestConsoleDatabase(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"host=h user=u":                    "pgbouncer",
 		"host=h dbname=other":              "other",
@@ -285,6 +285,24 @@ func TestWithDatabase(t *testing.T) {
 	cfg, err := consoleConfig(Options{DSN: "host=h"})
 	if err != nil || cfg.ValidateConnect != nil || len(cfg.RuntimeParams) != 2 || cfg.Database != "pgbouncer" {
 		t.Errorf("got %+v, %v, want nothing of the environment", cfg, err)
+	}
+}
+
+// The port is PgBouncer's, not the server's of the environment.
+func TestConsolePort(t *testing.T) {
+	t.Setenv("PGPORT", "5433")
+	path := filepath.Join(t.TempDir(), "services")
+	if err := os.WriteFile(path, []byte("[pgb]\nhost=h\nport=7000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PGSERVICEFILE", path)
+	for dsn, want := range map[string]uint16{
+		"": 6432, "host=h": 6432, "host=h port=1234": 1234, "service=pgb": 7000, "postgres://h": 6432, "postgres://u@h:99/x": 99,
+		"postgres://h/?port=98": 98, "postgres://u@/pgbouncer?host=/run/p": 6432,
+	} {
+		if cfg, err := consoleConfig(Options{DSN: dsn}); err != nil || cfg.Port != want {
+			t.Errorf("%q: got %v, %v, want port %d", dsn, cfg, err, want)
+		}
 	}
 }
 

@@ -37,6 +37,9 @@ func (c *Console) connectError(err error) error {
 	default:
 		out.Kind, out.Msg = probes.KindRefused, lastCause(err)
 	}
+	if out.Hint == "" && c.cfg.Database != consoleName {
+		out.Hint = hintNotConsole
+	}
 	return out
 }
 

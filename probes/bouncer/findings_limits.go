@@ -119,7 +119,7 @@ func (j *judge) fileDiffers() {
 	spec := j.in.Spec
 	var diffs []string
 	differ := func(what string, file, live any) {
-		if d := fmt.Sprintf("%s is %v, the file says %v", what, live, file); !slices.Contains(diffs, d) {
+		if d := fmt.Sprintf("%s is %v, the budget has %v", what, live, file); !slices.Contains(diffs, d) {
 			diffs = append(diffs, d)
 		}
 	}

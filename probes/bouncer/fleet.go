@@ -45,6 +45,7 @@ type Told struct {
 // of one line.
 func NewFleet(all []Declared) (*Fleet, error) {
 	f := &Fleet{}
+	seen := map[string]bool{}
 	for _, d := range all {
 		p := fleetPooler{spec: d.Spec}
 		for _, o := range d.Consoles {
@@ -52,7 +53,12 @@ func NewFleet(all []Declared) (*Fleet, error) {
 			if err != nil {
 				return nil, fmt.Errorf("console of pooler %s: %s", quoted(d.Spec.Name), oneLine(err.Error()))
 			}
-			p.seats = append(p.seats, &seat{opts: o, target: target(cfg)})
+			at := target(cfg)
+			if seen[at] {
+				return nil, fmt.Errorf("console of pooler %s: %s is given twice, and would be counted twice", quoted(d.Spec.Name), at)
+			}
+			seen[at] = true
+			p.seats = append(p.seats, &seat{opts: o, target: at})
 		}
 		f.poolers = append(f.poolers, p)
 	}

@@ -150,6 +150,19 @@ func TestFleetEndsWithItsContext(t *testing.T) {
 	goleak.VerifyNone(t, leaks)
 }
 
+// One console twice would count its clients twice, by whatever words it is named.
+func TestNewFleetRefusesOneTwice(t *testing.T) {
+	for _, dsns := range [][2]string{{"host=h user=a", "host=h user=b port=6432"}, {"host=h", "postgres://u@h/pgbouncer"}} {
+		_, err := NewFleet([]Declared{{Spec: PoolerSpec{Name: "a"}, Consoles: []Options{{DSN: dsns[0]}}}, {Spec: PoolerSpec{Name: "b"}, Consoles: []Options{{DSN: dsns[1]}}}})
+		if err == nil || !strings.Contains(err.Error(), "console of pooler b: h:6432/pgbouncer is given twice") {
+			t.Errorf("%q: got %v, want that it is given twice", dsns, err)
+		}
+	}
+	if _, err := NewFleet([]Declared{{Consoles: []Options{{DSN: "host=h"}, {DSN: "host=h port=6433"}, {DSN: "host=i"}}}}); err != nil {
+		t.Errorf("got %v, want three consoles", err)
+	}
+}
+
 // A connection string that cannot be read is said when the fleet is made, without
 // its password.
 func TestNewFleetRefuses(t *testing.T) {

@@ -207,7 +207,7 @@ func TestMaxClientConn(t *testing.T) {
 	}
 	v := g.look()
 	says(t, v, ruleClientsOver, "24", "10")
-	says(t, v, ruleFileDiffers, "max_client_conn is 10, the file says 100")
+	says(t, v, ruleFileDiffers, "max_client_conn is 10, the budget has 100")
 	g.spec = PoolerSpec{}
 	silent(t, g.look(), ruleClientsOver, ruleFileDiffers)
 	for range 2 {
