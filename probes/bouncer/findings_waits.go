@@ -95,7 +95,13 @@ func (j *judge) action(p *PoolView) string {
 	case u.Running > 0:
 		return "shorten or move the long queries; a pool beyond the CPUs only queues there"
 	}
-	return "see what the pool's backends do before the pool is made larger"
+	switch s := j.in.Snapshot; {
+	case s == nil:
+		return "see what its servers do before it is made larger: name the PostgreSQL server too"
+	case s.Server.Masked:
+		return "see what its servers do before it is made larger: this login cannot, grant it pg_monitor"
+	}
+	return "see what its servers do before it is made larger"
 }
 
 func (j *judge) poolEvidence(p *PoolView) map[string]any {

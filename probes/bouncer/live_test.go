@@ -66,6 +66,13 @@ func TestFullByLock(t *testing.T) {
 		t.Errorf("got action %q, want the root's pid", f.Action)
 	}
 	silent(t, v, ruleNotFull, rulePaused)
+	// A login that sees nothing of others knows that the pool is full, and no more.
+	pgtest.Exec(t, g.srv.DSN("postgres", "postgres"), "create role nobody login")
+	g.login("nobody")
+	f = says(t, g.look(), rulePoolFull, "2 of 2 servers taken")
+	if strings.Contains(f.Message, "lock") || !strings.Contains(f.Action, "pg_monitor") {
+		t.Errorf("masked: got %q, %q, want the grant that is missing and no guess", f.Message, f.Action)
+	}
 	for _, c := range v.Clients {
 		if c.Waiting == (c.Server != nil) || c.Role != "api" && c.AppKnown || !c.AppKnown && g.names() {
 			t.Errorf("got client %+v, want it waiting or linked, of api", c)

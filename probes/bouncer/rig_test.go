@@ -140,8 +140,14 @@ func (g *rig) until(what string, ok func(*View) bool) *View {
 // reopen opens a new sampler: limits are read on its slow clock.
 func (g *rig) reopen() {
 	g.t.Helper()
+	g.login("postgres")
+}
+
+// login looks at the server as another login from here on.
+func (g *rig) login(user string) {
+	g.t.Helper()
 	g.sampler.Close()
-	s, err := probes.Open(g.t.Context(), probes.Options{DSN: g.srv.DSN("postgres", "postgres"), Connections: 1})
+	s, err := probes.Open(g.t.Context(), probes.Options{DSN: g.srv.DSN(user, "postgres"), Connections: 1})
 	if err != nil {
 		g.t.Fatal(err)
 	}
