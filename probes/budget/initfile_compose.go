@@ -18,6 +18,9 @@ func InitFromFile(name string, data []byte) (string, error) {
 	if looksLikeEnv(data) {
 		return InitFromEnv(name, strings.Split(string(data), "\n"))
 	}
+	if manifest.Match(data) {
+		return "", &FileError{File: name, Line: 1, Msg: "a Kubernetes manifest; give the chart's values, a compose file or an environment"}
+	}
 	r := &reader{file: name}
 	root := r.document(data)
 	if root == nil {
@@ -37,6 +40,9 @@ func InitFromFile(name string, data []byte) (string, error) {
 	}
 	return d.file()
 }
+
+// manifest is the head of a Kubernetes object.
+var manifest = regexp.MustCompile(`(?m)^apiVersion:\s*\S`)
 
 var envLine = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=`)
 

@@ -60,6 +60,13 @@ func TestMatch(t *testing.T) {
 		{"not psql", Who{App: "psqlx"}, Match{Role: "(unmatched)", Origin: Unmatched}},
 		{"platform user", Who{User: "rdsadmin", App: "x"}, Match{Role: "system", Origin: BuiltIn}},
 		{"platform app", Who{App: "Patroni heartbeat"}, Match{Role: "system", Origin: BuiltIn}},
+		{"a worker of pg_dump -j", Who{App: "pg_dump", User: "backup"}, Match{Role: "operators", Origin: BuiltIn}},
+		{"pg_cron by libpq", Who{App: "pg_cron", User: "web"}, Match{Role: "system", Origin: BuiltIn}},
+		{"pg_cron as a worker takes no slot", Who{Kind: "pg_cron", App: "pg_cron"}, Match{Role: "(unmatched)", Origin: Unmatched}},
+		{"Debezium's JDBC side", Who{App: "Debezium General"}, Match{Role: "system", Origin: BuiltIn}},
+		{"an exporter", Who{App: "postgres_exporter"}, Match{Role: "system", Origin: BuiltIn}},
+		{"a foreign server's connection", Who{App: "postgres_fdw", User: "remote"}, Match{Role: "(unmatched)", Origin: Unmatched}},
+		{"a logical worker", Who{Kind: "logical replication worker", App: "sub"}, Match{Role: "(unmatched)", Origin: Unmatched}},
 		{"nothing at all", Who{}, Match{Role: "(unmatched)", Origin: Unmatched}},
 	} {
 		if got := f.Match(tt.who); got != tt.want {
