@@ -91,7 +91,7 @@ func (f *Forest) advise(n *Node) Advice {
 	case n.Key.Prepared():
 		return advice(Impossible, Impossible, "a prepared transaction has no backend", f.rollback(n))
 	case s == nil:
-		return advice(Frees, Frees, "a backend that activity does not show: it is still connecting", "")
+		return advice(Impossible, Impossible, "activity does not show it: it is still connecting, or gone, and cannot be told from a later session", "")
 	}
 	if a, ok := system(s); ok {
 		return a
@@ -197,8 +197,12 @@ func (f *Forest) choose(t *Tree) Action {
 	}
 	act := Action{Key: n.Key, Frees: len(end.Frees), Direct: end.Direct}
 	switch {
+	case n.Edge != nil && !f.deadlock(t):
+		act.Verb, act.Text = Wait, "wait: the server reorders the queue at deadlock_timeout"
 	case n.Edge != nil:
 		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %s: frees %s; or wait: the server aborts one of them at deadlock_timeout", n.Key, end.freed())
+	case end.Direct == 0 && f.unless(t) != "":
+		act.Verb, act.Text = verb(a), fmt.Sprintf("%s %s: frees nobody for sure%s", verb(a), n.Key, f.unless(t))
 	case end.Direct == 0 && (n.Key.Prepared() || ending(a.Terminate)):
 		return f.together(t)
 	case n.Key.Prepared():
@@ -210,11 +214,20 @@ func (f *Forest) choose(t *Tree) Action {
 	default:
 		act.Verb = verb(a)
 		act.Text = fmt.Sprintf("%s %s: frees %s%s", act.Verb, n.Key, end.freed(), f.unless(t))
-		if act.Verb == Terminate {
+		switch {
+		case act.Verb == Terminate:
 			act.Text += " (" + a.Why + ")"
+		case a.Instead != "":
+			act.Text += "; but it " + a.Why + ": " + a.Instead
 		}
 	}
 	return act
+}
+
+// deadlock reports whether t draws a circle that the server will break.
+func (f *Forest) deadlock(t *Tree) bool {
+	c := f.Circle(t)
+	return c != nil && c.Hard
 }
 
 // verb is the milder one that ends the session's transaction.

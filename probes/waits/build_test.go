@@ -176,7 +176,7 @@ func TestBuild(t *testing.T) {
 			edges: "3>1 3>2 4~3", trees: []string{"1(3(4))", "2"}, ends: map[int]string{1: "", 2: "", 3: "4"},
 		},
 		{
-			name: "diamond", rows: "1 X x1\n2 S x1 @1\n3 S x1 @2\n2 RX t1\n3 RX t1\n4 S t1 @3",
+			name: "diamond", rows: "1 X x1\n2 X row7\n2 S x1 @1\n3 X row8\n3 S x1 @2\n2 RX t1\n3 RX t1\n4 S t1 @3",
 			edges: "2>1 3>1 4>2 4>3", trees: []string{"1(2(4) 3)"}, ends: map[int]string{1: "2 3 then 4", 2: "", 3: ""},
 		},
 		{
@@ -393,6 +393,9 @@ func TestAdvice(t *testing.T) {
 		if a := f.Advise(&Node{Key: Key{PID: 1}, Session: &tt.s}); a.Cancel != tt.cancel || a.Terminate != tt.terminate || a.Why == "" {
 			t.Errorf("%s: got %+v, want %s, %s", tt.name, a, tt.cancel, tt.terminate)
 		}
+	}
+	if a := f.Advise(&Node{Key: Key{PID: 1}}); a.Terminate != Impossible || a.Why == "" {
+		t.Errorf("not in activity: got %+v", a)
 	}
 	p := f.Advise(&Node{Key: Key{VXID: "3/1"}, Prepared: &probes.PreparedXact{GID: "it's", Owner: "app", Database: "shop"}})
 	if want := "in database shop, as app or superuser: ROLLBACK PREPARED 'it''s'"; p.Instead != want {

@@ -30,8 +30,12 @@ func TestEndsAtOnce(t *testing.T) {
 			"1:1+3", "cancel 1", "frees 1 at once, up to 3 in turn",
 		},
 		{
-			"a chain beside a crowd", "1 X x1\n2 X x2\n2 S x1 @1\n3 X x3\n3 S x2 @2\n4 S x3 @3\n5 S x3 @4\n6 S x3 @5",
+			"a chain beside a crowd", "1 X x1\n2 X x2\n2 S x1 @1\n3 AX t3\n3 S x2 @2\n4 AS t3 @3\n5 AS t3 @4\n6 AS t3 @5",
 			"1:1+4 3:3+0 2:1+3", "cancel 1", "frees 1 at once, up to 4 in turn",
+		},
+		{
+			"a key that three want", "1 X x1\n2 S x1 @1\n3 S x1 @2\n4 S x1 @3",
+			"1:1+2", "cancel 1", "frees 1 at once, up to 2 in turn",
 		},
 		{
 			"a queued ALTER with two behind it beats its root", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3",
@@ -42,7 +46,7 @@ func TestEndsAtOnce(t *testing.T) {
 			"1:1+1 2:1+0", "cancel 2", "frees 1 session",
 		},
 		{
-			"more wait for the root's row than in the queue", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 S x1 @3\n5 S x1 @4",
+			"more wait for the root's row than in the queue", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 X row4\n4 S x1 @3\n5 X row5\n5 S x1 @4",
 			"1:3+1 2:1+0", "cancel 1", "frees 3 at once, up to 1 in turn",
 		},
 	}

@@ -179,6 +179,7 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 		}
 	}
 	f.g.facts(s, l)
+	f.g.queueUp(l.Progress)
 	f.Torn = f.g.torn
 	for i := range f.g.procs {
 		if len(f.g.procs[i].waits) > 0 {
@@ -212,6 +213,21 @@ func (g *graph) facts(s *probes.Snapshot, l *probes.Locks) {
 				}
 			}
 			p.session = more[p.key.PID]
+		}
+	}
+}
+
+// queueUp marks those whose progress says that other transactions follow the one
+// they wait for now.
+func (g *graph) queueUp(all []probes.Progress) {
+	for i := range all {
+		x := &all[i]
+		p, ok := g.pids[x.PID]
+		if !ok || x.LockersTotal-x.LockersDone < 2 {
+			continue
+		}
+		for _, w := range g.procs[p].waits {
+			g.procs[p].more = g.procs[p].more || w.shape.Type == "virtualxid"
 		}
 	}
 }

@@ -32,6 +32,7 @@ type proc struct {
 	prepared *probes.PreparedXact
 	waits    []*wait // its own and its parallel workers'
 	holds    []hold  // of objects somebody waits for
+	more     bool    // it waits for other transactions after the one that the lock table shows
 }
 
 type hold struct {

@@ -396,8 +396,8 @@ func (p *player) endIt() {
 		return
 	}
 	for _, e := range f.Edges() {
-		if e.LockType == "virtualxid" && f.Node(e.Waiter).Behind > 0 {
-			return // it may wait for those behind it next: the lock table does not say
+		if end := f.WhatIf(e.Blocker); e.LockType == "virtualxid" && (f.Node(e.Waiter).Behind > 0 || !slices.Contains(end.Frees[:end.Direct], e.Waiter)) {
+			return // it may wait for those behind it next, or for others: the lock table does not say
 		}
 	}
 	for _, t := range trees {

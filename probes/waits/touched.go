@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -161,11 +162,19 @@ func (f *Forest) wants(p int, row probes.LockTag) bool {
 	})
 }
 
-// unless is the condition on ending a root that row sharers make.
+// unless is the condition on ending a root that row sharers make, and the other
+// transactions that a command waits for one after the other.
 func (f *Forest) unless(t *Tree) string {
 	for _, n := range t.Root.Children {
 		if s := f.sharers(n); len(s) > 0 {
 			return ", unless " + f.list(s, "or") + " share-locks the row, too"
+		}
+		p := f.prog[n.Key.PID]
+		if p == nil || n.Edge == nil || n.Edge.LockType != "virtualxid" {
+			continue
+		}
+		if more := p.LockersTotal - p.LockersDone - 1; more > 0 {
+			return fmt.Sprintf(": up to %d more transactions hold %s up", more, n.Key)
 		}
 	}
 	return ""

@@ -102,3 +102,22 @@ func TestSafeSnapshots(t *testing.T) {
 		t.Errorf("got %+v, want %q", s.Best, want)
 	}
 }
+
+// TestOneAfterTheOther: a CREATE INDEX CONCURRENTLY waits for transactions of
+// which the lock table shows one; the others are in its progress.
+func TestOneAfterTheOther(t *testing.T) {
+	for _, tt := range []struct {
+		total, done int
+		want        string
+	}{{4, 1, "cancel 1: frees nobody for sure: up to 2 more transactions hold 2 up"}, {2, 1, "cancel 1: frees 1 session"}, {0, 0, "cancel 1: frees 1 session"}} {
+		l := reading(table(t, "1 X x1\n2 S x1 @1"))
+		for i := range l.Rows {
+			l.Rows[i].Tag = probes.LockTag{Type: "virtualxid", VXID: "3/1"}
+		}
+		l.Progress = []probes.Progress{{PID: 2, Command: "CREATE INDEX CONCURRENTLY", Phase: "waiting for old snapshots", LockersTotal: tt.total, LockersDone: tt.done}}
+		f := Build(nil, l, nil)
+		if got, want := f.Trees[0].Best.Text, tt.want; got != want {
+			t.Errorf("%d of %d: got %q, want %q", tt.done, tt.total, got, want)
+		}
+	}
+}
