@@ -53,6 +53,14 @@ func TestFiguresSayTheirAge(t *testing.T) {
 		d.press("r")
 		d.serve(x, -1)
 		d.has("figures just read")
+		d.press("enter")
+		d.hasNot("judged")
+		s.Seq, s.At = s.Seq+1, s.At.Add(3*time.Minute)
+		d.answer(&s)
+		d.has("judged 3 min ago")
+		d.press("r")
+		d.serve(x, -1)
+		d.hasNot("judged 3")
 	}
 }
 

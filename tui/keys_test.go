@@ -59,3 +59,15 @@ func TestREADMEHasTheKeys(t *testing.T) {
 		t.Errorf("the README's keys are stale; its table should be\n%s", KeyTable())
 	}
 }
+
+// TestKeysWithoutAListSaySo: a key that has nothing to work on is not silent.
+func TestKeysWithoutAListSaySo(t *testing.T) {
+	d := draw(t, 80, 24, Options{}, recorded(t, "incident"))
+	d.press("enter", "s")
+	d.has("an order of its own")
+	d.press("j", "enter", "/")
+	d.has("there is no list on this screen")
+	if d.input != nil {
+		t.Error("a prompt is open")
+	}
+}

@@ -126,3 +126,14 @@ func TestBothRootsAreAdvised(t *testing.T) {
 	d.has("Terminate 23555?")
 	d.says("recommended: end both")
 }
+
+// TestNothingIsClaimedWithoutAReading: before the locks were ever read nobody is said
+// to wait, or not to.
+func TestNothingIsClaimedWithoutAReading(t *testing.T) {
+	s := *recorded(t, "locks")[0]
+	s.Locks = &probes.Locks{Late: "no answer within 500 ms", Waiting: 3}
+	d := draw(t, 80, 24, locksOptions(), []*probes.Snapshot{&s})
+	d.has("who waits for whom is not known: no answer within 500 ms")
+	d.hasNot("nobody waits")
+	d.hasNot("0 sessions")
+}

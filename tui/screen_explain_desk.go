@@ -41,7 +41,8 @@ type subject struct {
 	plan []byte             // a plan that somebody else took
 
 	res *explain.Result
-	err error // why there is no result
+	err error     // why there is no result
+	at  time.Time // of the result, the server's clock
 }
 
 // errand is one thing to ask the EXPLAIN session.
@@ -199,14 +200,14 @@ func (d *desk) take(msg statementsMsg, at time.Time) {
 }
 
 // judgement keeps a result.
-func (d *desk) judgement(msg judgedMsg) {
+func (d *desk) judgement(msg judgedMsg, at time.Time) {
 	if !d.finished() {
 		return
 	}
 	if msg.sql != "" {
 		msg.of.in.SQL = msg.sql
 	}
-	msg.of.res, msg.of.err = msg.res, msg.err
+	msg.of.res, msg.of.err, msg.of.at = msg.res, msg.err, at
 }
 
 // paste adds typed or pasted statements, or a plan, newest first.

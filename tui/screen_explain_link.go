@@ -143,7 +143,7 @@ func (m *model) explained(msg tea.Msg) tea.Cmd {
 	case statementsMsg:
 		m.desk.take(msg, m.latest())
 	case judgedMsg:
-		m.desk.judgement(msg)
+		m.desk.judgement(msg, m.latest())
 		if m.flash.text == sayExecuting {
 			m.flash.text = ""
 		}

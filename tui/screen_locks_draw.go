@@ -39,11 +39,14 @@ func (s *locksScreen) above() [][]theme.Span {
 	f := s.f.forest()
 	var out [][]theme.Span
 	if f.Late != "" {
-		out = append(out, []theme.Span{
-			{Text: " "},
-			{Role: theme.Warn, Text: "~ locks as of " + span(f.Age) + " ago"},
-			{Role: theme.Dim, Text: ": " + f.Late},
-		})
+		say := "~ locks as of " + span(f.Age) + " ago"
+		if f.Unread {
+			say = "~ who waits for whom is not known"
+		}
+		out = append(out, []theme.Span{{Text: " "}, {Role: theme.Warn, Text: say}, {Role: theme.Dim, Text: ": " + f.Late}})
+	}
+	if f.Unread {
+		return out
 	}
 	if f.Waiting() == 0 {
 		if f.Late == "" {
@@ -102,7 +105,7 @@ const mostNotes = 2
 func (s *locksScreen) findings(f *waits.Forest) [][]theme.Span {
 	var out [][]theme.Span
 	for _, x := range waits.Findings(f, s.f.use.Caps()) {
-		if x.Rule != waits.RulePinned && x.Rule != waits.RuleDeadlock {
+		if x.Rule != waits.RulePinned && x.Rule != waits.RuleDeadlock && x.Rule != waits.RuleCircle {
 			continue
 		}
 		r := severity(x.Severity)

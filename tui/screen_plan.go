@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -313,8 +314,11 @@ func (s *planScreen) head(t *theme.Theme) string {
 	}
 	role := subjectSign(s.x)
 	left := []theme.Span{{Text: " "}, {Role: role, Text: theme.Sign(role) + " "}, {Role: strong(role), Text: resultWords(r)}}
-	if len(right) == 0 && len(s.doc) > s.page() {
-		right = dim(fmt.Sprintf("%d/%d ", min(len(s.doc), s.top+s.page()), len(s.doc)))
+	if len(right) == 0 {
+		right = dim(s.old())
+		if len(s.doc) > s.page() {
+			right = append(right, dim(fmt.Sprintf("%d/%d ", min(len(s.doc), s.top+s.page()), len(s.doc)))...)
+		}
 	}
 	room := s.w - t.SpansWidth(left) - t.SpansWidth(right) - 1
 	for _, fact := range s.headFacts(r) {
@@ -325,6 +329,17 @@ func (s *planScreen) head(t *theme.Theme) string {
 		}
 	}
 	return t.Split(s.w, left, right)
+}
+
+// old is the age of a judgement that is not of now.
+func (s *planScreen) old() string {
+	if s.f == nil || s.x.at.IsZero() {
+		return ""
+	}
+	if a := s.f.snap.At.Sub(s.x.at); a >= time.Minute {
+		return "judged " + span(a) + " ago  "
+	}
+	return ""
 }
 
 // headFacts are the facts of the head, those that matter most first.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -114,14 +115,15 @@ func (s *preparedScreen) lines(t *theme.Theme, w int) []string {
 	}
 	all := []fact{}
 	if p := n.Prepared; p != nil {
-		all = append(all, fact{"gid", p.GID}, fact{"owner", p.Owner}, fact{"database", p.Database}, fact{"prepared", age(s.seen.age(p.Prepared)) + " ago"})
+		all = append(all, fact{"gid", p.GID}, fact{"owner", p.Owner}, fact{"database", p.Database}, fact{"prepared", age(s.seen.age(p.Prepared)) + " ago"},
+			fact{"xid", strconv.FormatUint(uint64(p.XID), 10)})
 	}
 	for _, h := range f.Locks(n.Key) {
 		if h.Granted {
 			all = append(all, fact{"holds", heldText(h)})
 		}
 	}
-	all = append(all, fact{"blocks", plural(blocks(n), "session") + "; if it ends: " + frees(f.WhatIf(n.Key))})
+	all = append(all, fact{"", "(of its locks only those that somebody waits for are read)"}, fact{"blocks", plural(blocks(n), "session") + "; if it ends: " + frees(f.WhatIf(n.Key))})
 	for _, x := range all {
 		for i, l := range wrapText(t.Clean(x.value), max(8, w-12)) {
 			label := x.label

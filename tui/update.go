@@ -86,10 +86,25 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if res, ok := m.screen().act(a); ok {
 		return m.apply(res)
 	}
+	if say := m.unlisted(a); say != "" {
+		return m.say(say)
+	}
 	if m.onList(a) {
 		return nil
 	}
 	return m.global(a)
+}
+
+// unlisted is why a key of lists does nothing here, "" when it does.
+func (m *model) unlisted(a action) string {
+	_, isTree := m.screen().(folder)
+	switch l := m.screen().list(); {
+	case l == nil && (a == actFilter || a == actSort || a == actReverse || a == actWide):
+		return "there is no list on this screen"
+	case isTree && (a == actSort || a == actReverse):
+		return "a tree has an order of its own"
+	}
+	return ""
 }
 
 // onList does what every list does.

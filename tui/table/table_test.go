@@ -216,3 +216,38 @@ func BenchmarkDraw(b *testing.B) {
 		m.Draw(th)
 	}
 }
+
+func TestAnEndedRowSaysSo(t *testing.T) {
+	m := New(cols())
+	m.SayEnded("more", "ended")
+	m.SetSize(60, 5)
+	m.SetRows([]Row{row("a", 1, "x"), row("b", 2, "y")})
+	m.Move(1)
+	m.SetRows([]Row{row("a", 1, "x")})
+	r := selected(t, m)
+	if r.Key != "b" || !r.Gone || r.Cells[2].Text != "ended" || r.Cells[4].Text != "y" {
+		t.Errorf("got %+v", r)
+	}
+	m.SetRows([]Row{row("a", 1, "x"), row("b", 2, "y")})
+	if r := selected(t, m); r.Gone || r.Cells[2].Text != "m" {
+		t.Errorf("back again: got %+v", r)
+	}
+}
+
+func TestMissed(t *testing.T) {
+	head := row("group", 0, "")
+	head.Head = true
+	m := New(cols())
+	m.SetSize(60, 6)
+	m.SetRows([]Row{head, row("a", 1, "x")})
+	for filter, want := range map[string]bool{"": false, "x": false, "zz": true, "!zz": false} {
+		m.SetFilter(filter)
+		if got := m.Missed(); got != want {
+			t.Errorf("%q: got %v, want %v", filter, got, want)
+		}
+		said := strings.Contains(strings.Join(m.Draw(theme.New(theme.Plain, false)), "\n"), "no row matches")
+		if said != want {
+			t.Errorf("%q: said %v, want %v", filter, said, want)
+		}
+	}
+}
