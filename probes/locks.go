@@ -135,7 +135,7 @@ type ObjectName struct {
 	OID      uint32
 	Name     string // schema.name for relations; quoted as SQL would
 	Parent   uint32 // the table of an index; 0 none
-	Unique   bool   // a unique index
+	Unique   bool   // an index that keeps keys apart: unique, or of an exclusion constraint
 }
 
 // Target is a backend as a person saw it when they decided to end it.

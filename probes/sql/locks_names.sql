@@ -3,7 +3,7 @@
 -- Since 13. No privilege.
 -- Parameters: $1 oids of relations; $2 of schemas; $3 of subscriptions.
 select 1259 as class, c.oid, pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname) as name,
-       coalesce(i.indrelid, 0)::bigint as parent, coalesce(i.indisunique, false) as is_unique
+       coalesce(i.indrelid, 0)::bigint as parent, coalesce(i.indisunique or i.indisexclusion, false) as is_unique
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace left join pg_catalog.pg_index i on i.indexrelid = c.oid
 where c.oid = any ($1::oid[])
 union all
