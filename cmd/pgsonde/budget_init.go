@@ -53,11 +53,15 @@ func (c *budgetInitCmd) draft(a *app) (string, error) {
 	case c.Env:
 		return budget.InitFromEnv("environment", os.Environ())
 	case c.From != "":
+		name := filepath.Base(c.From)
+		if c.From == "-" {
+			name = "stdin"
+		}
 		data, err := a.readAll(c.From)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("drafting from %s: %s", name, strings.TrimPrefix(err.Error(), "reading statements: "))
 		}
-		return budget.InitFromFile(filepath.Base(c.From), data)
+		return budget.InitFromFile(name, data)
 	}
 	return c.fromServer(a)
 }

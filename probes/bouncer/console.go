@@ -172,6 +172,7 @@ func (c *Console) connect(ctx context.Context) error {
 	c.asked = true
 	pw, perr := c.opts.Password(fmt.Sprintf("Password of %s for PgBouncer's console at %s: ", c.cfg.User, c.Target()))
 	if perr != nil || pw == "" {
+		ce.Hint = hintPassword
 		return err
 	}
 	c.cfg.Password = pw

@@ -92,7 +92,7 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%q: got %v after %d questions, want success %v after one", tt.answer, err, asked, tt.ok)
 		}
 		var ce *probes.ConnectError
-		if err != nil && (!errors.As(err, &ce) || ce.Kind != probes.KindAuth) {
+		if err != nil && (!errors.As(err, &ce) || ce.Kind != probes.KindAuth || tt.answer == "" && ce.Hint != hintPassword) {
 			t.Errorf("%q: got %v, want a login that failed", tt.answer, err)
 		}
 		if err == nil {

@@ -50,13 +50,13 @@ func (j *judge) away() {
 		if in.Err == "" {
 			continue
 		}
-		action := "see whether PgBouncer runs, and whether this user is in stats_users"
-		if ce := (*probes.ConnectError)(nil); errors.As(j.in.Instances[i].Err, &ce) && ce.Hint != "" {
-			action = ce.Hint
+		why, action := in.Err, "see whether PgBouncer runs, and whether this user is in stats_users"
+		if ce := (*probes.ConnectError)(nil); errors.As(j.in.Instances[i].Err, &ce) {
+			why, action = oneLine(ce.Msg)+", at "+in.Target+" as "+ce.User, cmp.Or(ce.Hint, action)
 		}
 		j.add(probes.Finding{
 			Rule: ruleUnreachable, Severity: probes.Warn, Subject: j.v.Name,
-			Message:  fmt.Sprintf("the console of %s cannot be read: %s", j.at(i), in.Err),
+			Message:  fmt.Sprintf("the console of %s cannot be read: %s", j.at(i), why),
 			Action:   action,
 			Evidence: map[string]any{"target": in.Target},
 		})

@@ -21,6 +21,9 @@ func InitFromFile(name string, data []byte) (string, error) {
 	if manifest.Match(data) {
 		return "", &FileError{File: name, Line: 1, Msg: "a Kubernetes manifest; give the chart's values, a compose file or an environment"}
 	}
+	if f, err := Parse(name, data); err == nil && len(f.Roles)+len(f.Poolers) > 0 {
+		return "", &FileError{File: name, Msg: "a budget already; give the chart's values, a compose file or an environment"}
+	}
 	r := &reader{file: name}
 	root := r.document(data)
 	if root == nil {
