@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -32,7 +33,9 @@ type seat struct {
 	target  string
 	console *Console
 	last    *Reading
-	asked   bool // the person was asked for a password, which is done once
+	hung    bool      // the last attempt took its time and failed
+	full    time.Time // our clock: the last attempt that was given all its time
+	asked   bool      // the person was asked for a password, which is done once
 }
 
 // Told is what the instances of one pooler said.
@@ -66,7 +69,7 @@ func NewFleet(all []Declared) (*Fleet, error) {
 }
 
 // Read reads every console once, all at the same time, each within its own
-// time-out. What cannot be read is an Instance with an Err, and the reading
+// time-out; of one that hung the time before no longer than a second. What cannot be read is an Instance with an Err, and the reading
 // before when there was one.
 func (f *Fleet) Read(ctx context.Context) []Told {
 	f.mu.Lock()
@@ -86,8 +89,24 @@ func (f *Fleet) Read(ctx context.Context) []Told {
 	return out
 }
 
+// A console that hangs must not hold up the others at every reading: it is given
+// briefly, and all its time only now and then.
+const (
+	briefly   = time.Second
+	fullAgain = 15 * time.Second
+)
+
 func (s *seat) read(ctx context.Context) Instance {
 	in := Instance{Target: s.target}
+	begin := time.Now()
+	if s.hung && begin.Sub(s.full) < fullAgain {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, briefly)
+		defer cancel()
+	} else {
+		s.full = begin
+	}
+	defer func() { s.hung = in.Err != nil && time.Since(begin) >= briefly }()
 	var r *Reading
 	if s.console == nil {
 		o := s.opts

@@ -121,6 +121,32 @@ func TestFleetWithASlowOne(t *testing.T) {
 	}
 }
 
+// TestFleetWithOneThatHung: it is not given all its time again at once, so that the
+// others are read at their pace; later it is.
+func TestFleetWithOneThatHung(t *testing.T) {
+	f, all := fleetOf(t, 5*time.Minute)
+	read(t, f)
+	if err := syscall.Kill(all[0].PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s := f.poolers[0].seats[0]
+	s.hung, s.full = true, time.Now().Add(time.Hour) // as after an attempt of five minutes
+	begin := time.Now()
+	if in := read(t, f); in[0].Err == nil || in[0].Reading == nil || in[1].Err != nil || !s.hung {
+		t.Errorf("got %+v, want the first still away and the second read", in)
+	}
+	if took := time.Since(begin); took > 2*time.Minute {
+		t.Errorf("it took %v, want about a second", took)
+	}
+	if err := syscall.Kill(all[0].PID(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	s.full = time.Time{}
+	if in := read(t, f); in[0].Err != nil || s.hung || s.full.IsZero() {
+		t.Errorf("got %+v, want it read with all its time", in[0])
+	}
+}
+
 // TestFleetEndsWithItsContext: a read that is under way ends, and Close leaves
 // nothing running, also when the fleet was never read.
 func TestFleetEndsWithItsContext(t *testing.T) {
