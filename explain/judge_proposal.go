@@ -15,6 +15,7 @@ import (
 type proposal struct {
 	table *Table
 	keys  []proposedKey
+	nulls []string // quoted columns that are asked to be NULL: the index is partial
 	width int
 }
 
@@ -52,10 +53,14 @@ func (j *judgement) propose(ctx context.Context, catalog Catalog) (p proposal, w
 	if root := catalog[s.Table.Root]; root != nil {
 		p.table = root
 	}
-	for _, name := range j.equalities(s) {
+	fixed, nulls := equalities(s)
+	for _, name := range fixed {
 		if p.table.column(name) != nil {
 			p.add(SortKey{Key: ColumnKey("", name)}, true)
 		}
+	}
+	for _, name := range nulls {
+		p.nulls = append(p.nulls, pgx.Identifier{name}.Sanitize())
 	}
 	order := pageOrder(j.query, j.cursor)
 	if b := pageBlock(j.query, j.cursor); b == nil || len(order) == 0 || len(order) < len(b.OrderBy) {
@@ -227,12 +232,12 @@ func sampleOf(typ string) (string, bool) {
 	return "", false
 }
 
-// equalities lists the columns that the scan's conditions hold to one value.
-func (j *judgement) equalities(s *Scan) []string {
-	var out []string
-	add := func(e *sqltext.Expr) {
-		if c := column(e); c != nil && !slices.Contains(out, c.Name) {
-			out = append(out, c.Name)
+// equalities lists the columns that the scan's conditions hold to one value, and
+// those that they ask to be NULL, which as a key would give no order to the next.
+func equalities(s *Scan) (fixed, nulls []string) {
+	add := func(out *[]string, e *sqltext.Expr) {
+		if c := column(e); c != nil && !slices.Contains(*out, c.Name) {
+			*out = append(*out, c.Name)
 		}
 	}
 	for _, text := range []string{s.Node.IndexCond, s.Node.RecheckCond, s.Node.Filter} {
@@ -241,23 +246,23 @@ func (j *judgement) equalities(s *Scan) []string {
 			switch {
 			case t.Not:
 			case e.Kind == sqltext.IsNull:
-				add(e.Args[0])
-			case e.Kind == sqltext.Compare && e.Cmp == "=", e.Kind == sqltext.Opaque && e.Name == "any" && len(e.Args) == 2:
+				add(&nulls, e.Args[0])
+			case e.Kind == sqltext.Compare && e.Cmp == "=": // = ANY gives no order to the next key
 				for i, a := range e.Args {
 					if !e.Args[1-i].HasColumn() {
-						add(a)
+						add(&fixed, a)
 					}
 				}
 			}
 		}
 	}
-	return out
+	return fixed, nulls
 }
 
 // exists reports a valid index whose first keys are those of the proposal, read
 // one way or the other.
 func (p proposal) exists() bool {
-	return slices.ContainsFunc(p.table.Indexes, func(i *Index) bool {
+	return len(p.nulls) == 0 && slices.ContainsFunc(p.table.Indexes, func(i *Index) bool {
 		if !i.Valid || i.Method != "btree" || i.Predicate != "" || len(i.Keys) < len(p.keys) {
 			return false
 		}
@@ -307,7 +312,11 @@ func (p proposal) sql(concurrently bool) string {
 	for i, k := range p.keys {
 		columns[i] = k.String()
 	}
-	return verb + "ON " + pgx.Identifier{p.table.Schema, p.table.Name}.Sanitize() + " (" + strings.Join(columns, ", ") + ")"
+	sql := verb + "ON " + pgx.Identifier{p.table.Schema, p.table.Name}.Sanitize() + " (" + strings.Join(columns, ", ") + ")"
+	if len(p.nulls) > 0 {
+		sql += " WHERE " + strings.Join(p.nulls, " IS NULL AND ") + " IS NULL"
+	}
+	return sql
 }
 
 // bytes estimates the size of the index: a tuple header and a line pointer of 12

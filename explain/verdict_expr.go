@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgsonde/pgsonde/explain/plan"
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
@@ -124,19 +123,6 @@ func comparesInside(e *sqltext.Expr, key Key) bool {
 	return !e.Walk(func(x *sqltext.Expr) bool {
 		return x.Kind != sqltext.Compare || x.Cmp == "=" || x.Cmp == "<>" || !mentions(x, key)
 	})
-}
-
-// columnsOf lists the columns of the scanned relation that a filter compares.
-func columnsOf(filter *sqltext.Expr, n *plan.Node) []Key {
-	var out []Key
-	filter.Walk(func(x *sqltext.Expr) bool {
-		if x.Kind == sqltext.Column && (x.Qualifier() == "" || x.Qualifier() == n.Alias) &&
-			!slices.ContainsFunc(out, func(k Key) bool { return k.Matches(x) }) {
-			out = append(out, Key{Expr: x})
-		}
-		return true
-	})
-	return out
 }
 
 // boundText writes "key >= value", with LEAST or GREATEST over several values.

@@ -143,64 +143,12 @@ func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied Bound, key Key) 
 	}
 }
 
-// likeCursors are the conjuncts of a filter that a cursor may be: an OR, or a
-// comparison of rows. A plain comparison on a column that is in no index is just
-// a filter.
-func likeCursors(filter *sqltext.Expr) []Term {
-	return slices.DeleteFunc(Conjuncts(filter), func(t Term) bool {
-		return t.Expr.Kind != sqltext.Or && (t.Expr.Kind != sqltext.Compare || t.Expr.Args[0].Kind != sqltext.Row)
-	})
-}
-
-func impliedByAny(terms []Term, key Key, side Side) (Bound, bool) {
-	for _, t := range terms {
-		if b, ok := t.Implied(key, side); ok {
-			return b, true
-		}
-	}
-	return Bound{}, false
-}
-
 // strict reports a start with > or <. A bound that is there for the cursor's sake
 // has to keep the ties, so it is not strict: that is some other limit.
 func strict(start []*sqltext.Expr) bool {
 	return slices.ContainsFunc(start, func(e *sqltext.Expr) bool {
 		return e.Kind == sqltext.Compare && (e.Cmp == ">" || e.Cmp == "<")
 	})
-}
-
-// withoutCatalog judges a scan whose index is not known: the column that the
-// filter bounds and the index condition does not is taken for its first.
-func (w *walker) withoutCatalog(s *Scan, at place) {
-	n := s.Node
-	c := conditionsOf(n, at)
-	s.Doubt = true
-	first := Lower
-	if n.Backward {
-		first = Upper
-	}
-	cursors := likeCursors(c.filter)
-	for _, side := range []Side{first, -first} {
-		for _, key := range columnsOf(c.filter, n) {
-			implied, ok := impliedByAny(cursors, key, side)
-			if !ok || fixedBy(c.index, key) {
-				continue
-			}
-			s.Key, s.Side = key.Expr.Text(), side
-			if start := startBounds(c.index, key, side); len(start) > 0 {
-				s.Class, s.Why = Seek, "the index condition bounds "+s.Key+" (assuming the index is on it)"
-				return
-			}
-			s.Class, s.Bound = PrefixScan, boundText(key, side, implied.Values)
-			s.Why = "the filter implies " + s.Bound + ", but the index condition does not have it (assuming the index starts with it)"
-			return
-		}
-	}
-	if len(c.index) > 0 {
-		s.Class, s.Why = Seek, "there is an index condition; without the catalog its place in the index is not known"
-		return
-	}
-	s.Class, s.Why = FromStart, "nothing in the filter bounds a key"
 }
 
 // keyOf writes an index column as the plan's conditions do: with the scan's

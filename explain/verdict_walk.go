@@ -48,8 +48,14 @@ func (s *Scan) Starts() string {
 	return s.Class.Starts()
 }
 
-// Tiny reports a table too small to matter.
-func (s *Scan) Tiny() bool { return s.Rows() >= 0 && s.Rows() < tinyRows }
+// Tiny reports a table too small to matter; one of which nothing is known is, if
+// the whole scan is cheap.
+func (s *Scan) Tiny() bool {
+	if s.Table == nil && s.Node.Relation != "" {
+		return s.Node.TotalCost > 0 && s.Node.TotalCost < tinyCost
+	}
+	return s.Rows() >= 0 && s.Rows() < tinyRows
+}
 
 // Scans judges every scan of a plan, plan first: below each Limit it follows the
 // nodes that keep the order of their input to the scan that gives the order, and
