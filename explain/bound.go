@@ -83,14 +83,24 @@ type part struct {
 	never bool // the part is never true
 }
 
+// isTrueOf returns x of x IS TRUE and COALESCE(x, false), which are true where x
+// is, nil for anything else.
+func isTrueOf(e *sqltext.Expr) *sqltext.Expr {
+	switch {
+	case e.Kind == sqltext.IsTrue,
+		e.Kind == sqltext.Func && e.Name == "coalesce" && len(e.Args) == 2 && e.Args[1].Kind == sqltext.Bool && e.Args[1].Name == "false":
+		return e.Args[0]
+	}
+	return nil
+}
+
 func (x extractor) walk(e *sqltext.Expr, neg bool) part {
+	if inner := isTrueOf(e); inner != nil && !neg {
+		return x.walk(inner, false)
+	}
 	switch e.Kind {
 	case sqltext.Not:
 		return x.walk(e.Args[0], !neg)
-	case sqltext.IsTrue:
-		if !neg {
-			return x.walk(e.Args[0], false)
-		}
 	case sqltext.And, sqltext.Or:
 		if (e.Kind == sqltext.And) == !neg {
 			return x.all(e.Args, neg)

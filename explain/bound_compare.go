@@ -192,12 +192,18 @@ func Conjuncts(e *sqltext.Expr) []Term {
 }
 
 func splitTerms(out []Term, e, whole *sqltext.Expr, not bool) []Term {
+	inner := isTrueOf(e)
 	switch {
 	case e.Kind == sqltext.Not:
 		if whole == nil {
 			whole = e
 		}
 		return splitTerms(out, e.Args[0], whole, !not)
+	case inner != nil && !not:
+		if whole == nil {
+			whole = e
+		}
+		return splitTerms(out, inner, whole, false)
 	case e.Kind == sqltext.And && !not, e.Kind == sqltext.Or && not:
 		for _, a := range e.Args {
 			out = splitTerms(out, a, whole, not)

@@ -55,7 +55,7 @@ func corpus(t testing.TB) []corpusFile {
 			if v, ok := strings.CutPrefix(line, "-- verdict: "); ok {
 				f.verdict = v
 			}
-			if v, ok := strings.CutPrefix(line, "-- types: "); ok {
+			if v, ok := strings.CutPrefix(line, "-- types: "); ok && v != "" {
 				f.types = strings.Split(v, ", ")
 			}
 			if v, ok := strings.CutPrefix(line, "-- args: "); ok {

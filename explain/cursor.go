@@ -67,6 +67,19 @@ type Cursor struct {
 	Start, End int
 }
 
+// spelledOut reports a cursor that no index could start at: an OR, a CASE, NULLs,
+// a switch, without a bound beside it.
+func (c *Cursor) spelledOut() bool {
+	if c == nil || c.Bounded || c.Hidden || !c.Limited {
+		return false
+	}
+	switch c.Form {
+	case FormSingle, FormRow, FormBoundedRow, FormBoundedOr, FormAnd:
+		return false
+	}
+	return true
+}
+
 // Columns lists the cursor's keys as written.
 func (c *Cursor) Columns() []string {
 	var out []string

@@ -15,13 +15,13 @@ var header = regexp.MustCompile(`(?m)^-- (shape|verdict|sort|smells): (.*)$`)
 // formOf translates the shape in a corpus file's header; "" for no cursor.
 func formOf(shape string) Form {
 	switch shape {
-	case "or2-count", "offset", "row-number", "or-other-columns":
+	case "or2-count", "offset", "row-number", "or-other-columns", "first-page":
 		return ""
 	case "le-ne-or", "cnf2", "cnf3", "or2-between":
 		return FormBoundedOr
 	case "or2-wrong-bound":
 		return FormOr
-	case "join-cursor":
+	case "join-cursor", "joined":
 		return FormJoined
 	case "case-row":
 		return FormCase
@@ -31,11 +31,11 @@ func formOf(shape string) Form {
 		return FormOptionalRow
 	case "or-optional":
 		return FormOptionalOr
-	case "not-or", "not-and", "not-single":
+	case "not-or", "not-and", "not-single", "not-row":
 		return FormNot
 	case "and-independent", "and-joined":
 		return FormAnd
-	case "single-lateral", "single-group", "distinct-on", "le-offset", "ge-offset", "strict-single", "row1-cast", "single", "single-subselect":
+	case "single-part", "single-lateral", "single-group", "distinct-on", "le-offset", "ge-offset", "strict-single", "row1-cast", "single", "single-subselect":
 		return FormSingle
 	case "or-join-inner":
 		return FormRow

@@ -27,7 +27,7 @@ func findCursor(b *sqltext.Block, sort []SortKey) *Cursor {
 	if c.look() {
 		return c
 	}
-	if len(b.From) > 1 && c.Keys[0].Key.Expr.Qualifier() != "" { // is the cursor row joined in?
+	if (len(b.From) > 1 || b.Parent != nil) && c.Keys[0].Key.Expr.Qualifier() != "" { // is the cursor row joined in?
 		for i := range c.Keys {
 			c.Keys[i].Key.Outer = true
 		}
@@ -125,8 +125,11 @@ func (c *Cursor) mentioned(e *sqltext.Expr) int {
 }
 
 // direct: a single comparison, BETWEEN or row comparison that an index can
-// start at.
+// start at. A NOT before a row comparison stays there.
 func (t Term) direct(key Key, side Side) bool {
+	if t.Not && isRow(t.Expr) {
+		return false
+	}
 	switch t.Expr.Kind {
 	case sqltext.Compare, sqltext.Between, sqltext.InList:
 		b, ok := t.Implied(key, side)
@@ -160,6 +163,8 @@ func (c *Cursor) spelled(t Term) Form {
 			return FormCase
 		}
 		return ""
+	case t.Not && ok && isRow(e):
+		return FormNot
 	case e.Kind != sqltext.Or && e.Kind != sqltext.And:
 		return ""
 	case ok && len(bound.Guards) > 0:

@@ -22,7 +22,7 @@ func (c *Cursor) settle(starts []Term) {
 	switch {
 	case c.Form == FormOr && c.Bounded:
 		c.Form = FormBoundedOr
-	case c.Form == FormNot && len(c.Bound.Values) > 0 && len(starts) == 0 && c.Term.Expr.Kind != sqltext.And:
+	case c.Form == FormNot && len(c.Bound.Values) > 0 && len(starts) == 0 && c.Term.Expr.Kind != sqltext.And && !isRow(c.Term.Expr):
 		c.Bounded = true
 	}
 	if c.Bounded {

@@ -132,6 +132,34 @@ func Fixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	return out
 }
 
+// BoundFixes proposes the bound on its leading sort key that a page's condition
+// implies though it is no cursor: several windows of time, say.
+func BoundFixes(q *sqltext.Query, f Facts) []Candidate {
+	b := pageBlock(q, nil)
+	if b == nil || b.Where == nil {
+		return nil
+	}
+	c := &Cursor{Block: b, Page: b, Sort: sortKeys(b), Form: FormOr, terms: Conjuncts(b.Where)}
+	for _, k := range c.Sort {
+		if !fixed(c.terms, k.Key) {
+			c.Keys = append(c.Keys, k)
+		}
+	}
+	if len(c.Keys) == 0 {
+		return nil
+	}
+	c.Side = sideOf(c.Keys[0])
+	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[b.WhereWord] == 'w'}
+	for _, t := range c.terms {
+		var ok bool
+		if c.Bound, ok = t.Implied(c.Keys[0].Key, c.Side); ok && !t.direct(c.Keys[0].Key, c.Side) && !t.Not {
+			c.Term = t
+			w.bound()
+		}
+	}
+	return w.out
+}
+
 // faultOf is the rule by which the page loses or repeats rows whatever the data,
 // "" for none.
 func faultOf(q *sqltext.Query, c *Cursor, f Facts) string {
@@ -155,7 +183,9 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 		w.guardedBound()
 	case FormNullBranch:
 		w.unionAll()
-	case FormJoined:
+	case FormJoined: // the values may be known all the same: of a row of parameters, or outside a LATERAL
+		w.row(false)
+		w.bound()
 		w.rowSubselect()
 	case FormSingle, FormAnd:
 	case FormRow, FormBoundedRow:
@@ -250,7 +280,7 @@ func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 	values := make([]string, 0, len(b.Values))
 	for _, v := range b.Values {
 		if v.Item > 0 || v.Expr.Kind == sqltext.Subquery && len(b.Values) == 1 && v.Expr.Sub != nil && len(v.Expr.Sub.Items) != 1 ||
-			w.facts.unstable(v.Expr) != "" || v.Expr.HasColumn() {
+			w.facts.unstable(v.Expr) != "" || v.Expr.HasColumn() && w.c.Form != FormJoined {
 			return "", nil, false
 		}
 		values = append(values, operand(v.Expr))

@@ -44,8 +44,15 @@ type compiler struct {
 // compile returns nil if the condition holds anything but comparisons of the
 // keys with their values.
 func (c *compiler) compile(e *sqltext.Expr) *formula {
+	if inner := isTrueOf(e); inner != nil {
+		f := c.compile(inner)
+		if f == nil {
+			return nil
+		}
+		return &formula{kind: sqltext.IsTrue, args: []*formula{f}}
+	}
 	switch e.Kind {
-	case sqltext.And, sqltext.Or, sqltext.Not, sqltext.IsTrue:
+	case sqltext.And, sqltext.Or, sqltext.Not:
 		f := &formula{kind: e.Kind}
 		for _, a := range e.Args {
 			g := c.compile(a)

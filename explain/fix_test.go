@@ -94,19 +94,66 @@ func TestFixes(t *testing.T) {
 		{
 			"joined",
 			"select d.* from doc d join doc c on c.id = $1 where d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id) order by d.created_at, d.id limit 5",
-			[]string{"row-subselect*: select d.* from doc d where (d.created_at, d.id) > (select c.created_at, c.id from doc c where c.id = $1) order by d.created_at, d.id limit 5"},
+			[]string{
+				"row-comparison: select d.* from doc d join doc c on c.id = $1 where (d.created_at, d.id) > (c.created_at, c.id) order by d.created_at, d.id limit 5",
+				"add-bound: select d.* from doc d join doc c on c.id = $1 where d.created_at >= c.created_at and (d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id)) order by d.created_at, d.id limit 5",
+				"row-subselect*: select d.* from doc d where (d.created_at, d.id) > (select c.created_at, c.id from doc c where c.id = $1) order by d.created_at, d.id limit 5",
+			},
 		},
 		{
 			"joined WITH query",
 			"with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where d.created_at < c.created_at or (d.created_at = c.created_at and d.id < c.id) order by d.created_at desc, d.id desc limit 5",
-			[]string{"row-subselect*: with c as (select created_at, id from doc where id = $1) select d.id from doc d where (d.created_at, d.id) < (select c.created_at, c.id from c) order by d.created_at desc, d.id desc limit 5"},
+			[]string{
+				"row-comparison: with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where (d.created_at, d.id) < (c.created_at, c.id) order by d.created_at desc, d.id desc limit 5",
+				"bound-and-row: with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where d.created_at <= c.created_at and (d.created_at, d.id) < (c.created_at, c.id) order by d.created_at desc, d.id desc limit 5",
+				"add-bound: with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where d.created_at <= c.created_at and (d.created_at < c.created_at or (d.created_at = c.created_at and d.id < c.id)) order by d.created_at desc, d.id desc limit 5",
+				"row-subselect*: with c as (select created_at, id from doc where id = $1) select d.id from doc d where (d.created_at, d.id) < (select c.created_at, c.id from c) order by d.created_at desc, d.id desc limit 5",
+			},
 		},
 		{
 			"joined by comma, its filter in WHERE",
 			"select d.id from doc c, doc d where c.id = $1 and (d.created_at > c.created_at or (d.created_at = c.created_at and d.id >= c.id)) and d.p = 1 order by d.created_at, d.id limit 5",
-			[]string{"row-subselect*: select d.id from doc d where (d.created_at, d.id) >= (select c.created_at, c.id from doc c where c.id = $1) and d.p = 1 order by d.created_at, d.id limit 5"},
+			[]string{
+				"row-comparison: select d.id from doc c, doc d where c.id = $1 and (d.created_at, d.id) >= (c.created_at, c.id) and d.p = 1 order by d.created_at, d.id limit 5",
+				"add-bound: select d.id from doc c, doc d where c.id = $1 and d.created_at >= c.created_at and (d.created_at > c.created_at or (d.created_at = c.created_at and d.id >= c.id)) and d.p = 1 order by d.created_at, d.id limit 5",
+				"row-subselect*: select d.id from doc d where (d.created_at, d.id) >= (select c.created_at, c.id from doc c where c.id = $1) and d.p = 1 order by d.created_at, d.id limit 5",
+			},
 		},
-		{"joined row is in the result", "select d.*, c.x from doc d join doc c on c.id = $1 where d.a > c.a or (d.a = c.a and d.id > c.id) order by d.a, d.id limit 5", nil},
+		{
+			"joined row is in the result", "select d.*, c.x from doc d join doc c on c.id = $1 where d.a > c.a or (d.a = c.a and d.id > c.id) order by d.a, d.id limit 5",
+			[]string{
+				"row-comparison: select d.*, c.x from doc d join doc c on c.id = $1 where (d.a, d.id) > (c.a, c.id) order by d.a, d.id limit 5",
+				"add-bound: select d.*, c.x from doc d join doc c on c.id = $1 where d.a >= c.a and (d.a > c.a or (d.a = c.a and d.id > c.id)) order by d.a, d.id limit 5",
+			},
+		},
+		{
+			"the row outside a LATERAL", "select * from (values ($1::date, $2::uuid)) c (a, i), lateral (select * from doc d where d.a > c.a or (d.a = c.a and d.id > c.i) order by d.a, d.id limit 5) x",
+			[]string{
+				"row-comparison: select * from (values ($1::date, $2::uuid)) c (a, i), lateral (select * from doc d where (d.a, d.id) > (c.a, c.i) order by d.a, d.id limit 5) x",
+				"add-bound: select * from (values ($1::date, $2::uuid)) c (a, i), lateral (select * from doc d where d.a >= c.a and (d.a > c.a or (d.a = c.a and d.id > c.i)) order by d.a, d.id limit 5) x",
+			},
+		},
+		{
+			"NOT before a row comparison", "select * from doc where not ((a, b) <= ($1, $2)) order by a, b limit 5",
+			[]string{
+				"row-comparison: select * from doc where (a, b) > ($1, $2) order by a, b limit 5",
+				"add-bound: select * from doc where a >= $1 and not ((a, b) <= ($1, $2)) order by a, b limit 5",
+			},
+		},
+		{
+			"IS TRUE", "select * from doc where (a > $1 or (a = $1 and b > $2)) is true and p = 1 order by a, b limit 5",
+			[]string{
+				"row-comparison: select * from doc where (a, b) > ($1, $2) and p = 1 order by a, b limit 5",
+				"add-bound: select * from doc where a >= $1 and (a > $1 or (a = $1 and b > $2)) is true and p = 1 order by a, b limit 5",
+			},
+		},
+		{
+			"COALESCE to false", "select * from doc where coalesce(a > $1 or (a = $1 and b > $2), false) order by a, b limit 5",
+			[]string{
+				"row-comparison: select * from doc where (a, b) > ($1, $2) order by a, b limit 5",
+				"add-bound: select * from doc where a >= $1 and coalesce(a > $1 or (a = $1 and b > $2), false) order by a, b limit 5",
+			},
+		},
 		{"volatile value", "select * from doc where a > random() or (a = random() and b > 1) order by a, b limit 5", nil},
 		{
 			"unknown function stays where it is", "select * from doc where a > f($1) or (a = f($1) and b > 1) order by a, b limit 5", nil,

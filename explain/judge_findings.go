@@ -25,13 +25,8 @@ func pageVerdict(scans []*Scan, c *Cursor, rows *PageRows) pageOf {
 			limited = append(limited, s)
 		}
 	}
-	if len(limited) == 0 && c != nil { // the page is read whole, for a hash join
-		for _, s := range scans {
-			if s.beside && s.Node.Type == "Seq Scan" {
-				s.Class, s.Why, s.Limited = FullSort, "its rows are all read for a join and sorted", true
-				limited = append(limited, s)
-			}
-		}
+	if len(limited) == 0 && c != nil {
+		limited = hashed(scans)
 	}
 	s := worstScan(limited)
 	if s == nil {
@@ -49,6 +44,27 @@ func pageVerdict(scans []*Scan, c *Cursor, rows *PageRows) pageOf {
 		p.verdict = ReadsAllAfterCursor
 	}
 	return p
+}
+
+// hashed are the scans of a page that a hash, of a join or of groups, reads whole
+// before it is sorted.
+func hashed(scans []*Scan) []*Scan {
+	var out []*Scan
+	for _, s := range scans {
+		switch whole := s.Node.IndexCond == "" && s.Node.Type != "Bitmap Heap Scan"; {
+		case !s.beside:
+			continue
+		case whole:
+			s.Class, s.Why = FullSort, "its rows are all read, hashed and sorted"
+		case s.scanned() > fewSorted:
+			s.Class, s.Why = PartSort, "the rows that the index condition leaves are read, hashed and sorted"
+		default:
+			s.Class, s.Why = Seek, "few rows are left to sort"
+		}
+		s.Limited = true
+		out = append(out, s)
+	}
+	return out
 }
 
 // readsFar estimates whether a scan that starts at the cursor still reads many
@@ -92,6 +108,10 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
+		if c.spelledOut() { // with the index it would start at the first row
+			f.Severity = Error
+			f.Action += ", and compare rows: " + c.after(s.Side)
+		}
 	case p.verdict == ReadsAllAfterCursor:
 		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
 		f.Message = "the scan starts at the cursor, but few of the rows behind it pass the rest of the filter" + rows.assumed()
@@ -99,6 +119,10 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 			f.Message = "a page reads and sorts all rows that the index condition leaves: " + s.Why
 		}
 		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
+	case s.Class == PartSort && !s.Tiny():
+		f.Rule, f.Severity = "page-sorts-filtered-rows", Info
+		f.Message = fmt.Sprintf("every page reads and sorts what the condition leaves of %s, about %.0f rows by the planner's guess", subjectOf(s), s.scanned())
+		f.Action = "where they are many, add an index that begins with the columns that the condition fixes, then the sort keys"
 	default:
 		if s.Class == NoIndex {
 			f.Rule, f.Severity, f.Action = "index-not-known", Info, "give the catalog: judge it on the server"
@@ -113,6 +137,9 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 func startFinding(s *Scan, c *Cursor, f *Finding) {
 	row := c.after(s.Side)
 	f.Action = "use the fix, or compare rows: " + row
+	if c == nil && s.Bound != "" {
+		f.Action = "use the fix, or add to the condition what it implies: " + s.Bound
+	}
 	switch s.Class {
 	case PrefixScan:
 		f.Rule = "cursor-starts-at-oldest"
@@ -143,7 +170,7 @@ func startFinding(s *Scan, c *Cursor, f *Finding) {
 // and takes an expression, which may be meant, for a warning.
 func hiddenAction(s *Scan, f *Finding) string {
 	switch {
-	case strings.Contains(s.Why, "a CASE"):
+	case strings.Contains(s.Why, "a CASE"), strings.Contains(s.Why, "a COALESCE"):
 		return "make the first page and the next page two statements"
 	case strings.Contains(s.Why, "a cast"):
 		return "compare the key itself, and give the value the key's type"
@@ -217,8 +244,9 @@ func PlanRules() []Rule {
 		{"cursor-bound-on-few-values", Error, "the scan starts at the cursor's first key, but many rows share that value"},
 		{"cursor-null-branch", Error, "every branch of the condition but IS NULL bounds the key, so no single scan can start at the cursor"},
 		{"cursor-key-hidden", Error, "the key is inside CASE, a cast, a collation or an expression (a warning), so its comparison cannot be an index condition"},
-		{"page-sorts-whole-table", Warn, "no index gives the page's order: every page reads everything and sorts it"},
+		{"page-sorts-whole-table", Warn, "no index gives the page's order: every page reads everything and sorts it (an error where the cursor would not start at its row with an index either)"},
 		{"page-reads-all-after-cursor", Warn, "the scan starts at the cursor, but the rest of the filter keeps few of the rows behind it"},
+		{"page-sorts-filtered-rows", Info, "the rows that an index condition leaves are read and sorted for the page, which has no cursor to tell how many"},
 		{"plan-flips-at-sixth-execution", Warn, "a prepared statement that plans well with its values changes to a generic plan that starts at the first row"},
 		{"unlimited-without-bound", Info, "no page, but the rows before the cursor are read for nothing"},
 		{"index-not-known", Info, "the plan names an index that the catalog does not have"},

@@ -46,6 +46,9 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 		return nil
 	}
 	candidates := Fixes(j.query, j.cursor, j.facts)
+	if j.cursor == nil && j.page.scan.Class == PrefixScan {
+		candidates = BoundFixes(j.query, j.facts)
+	}
 	if j.out.Verdict == SortsWholeTable {
 		candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
 	}

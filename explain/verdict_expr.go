@@ -102,12 +102,15 @@ func isNullOf(e *sqltext.Expr, key Key) bool {
 }
 
 // hidden names what keeps an inequality on the key out of the index condition,
-// "" when there is none: a CASE that compares it, or a cast, another collation or
+// "" when there is none: a CASE or a COALESCE that compares it, or a cast, another collation or
 // an expression round it that the filter bounds.
 func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 	for _, c := range Conjuncts(filter) {
 		if (c.Expr.Kind == sqltext.Case || c.Expr.Kind == sqltext.Opaque) && comparesInside(c.Expr, key) {
 			return "a CASE"
+		}
+		if c.Expr.Kind == sqltext.Func && comparesInside(c.Expr, key) {
+			return "a " + strings.ToUpper(c.Expr.Name)
 		}
 	}
 	for _, e := range hiddenIn(filter, key) {

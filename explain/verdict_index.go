@@ -12,7 +12,7 @@ import (
 // indexScan judges an index scan.
 func (w *walker) indexScan(n *plan.Node, at place) *Scan {
 	t := w.catalog.Of(n)
-	s := &Scan{Node: n, Table: t, Index: t.Index(n.Index), Limited: at.limited, Ordered: at.ordered}
+	s := &Scan{Node: n, Table: t, Index: t.Index(n.Index), Limited: at.limited, Ordered: at.ordered, beside: at.beside}
 	switch {
 	case at.limited && !at.ordered:
 		s.sortedScan()

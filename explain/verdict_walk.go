@@ -24,7 +24,7 @@ type Scan struct {
 	Doubt bool
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
-	beside           bool // it is read for the inner side of a hash join that feeds a limit
+	beside           bool // it is read whole for a hash that feeds a limit
 }
 
 // Rows is the size of the scanned table, of all its partitions for a partition;
@@ -103,7 +103,7 @@ type place struct {
 	limited bool   // a Limit is above, fed through this path
 	ordered bool   // and nothing between them sorts
 	join    string // join filter of a nested loop above whose outer side this is
-	beside  bool   // the inner side of a hash join that feeds a limit
+	beside  bool   // a hash above, of a join or of groups, feeds a limit
 }
 
 func (w *walker) visit(n *plan.Node, at place) {
@@ -132,10 +132,10 @@ func below(n, child *plan.Node, i int, at place) place {
 	case "Hash":
 		return place{beside: at.beside}
 	case "Sort", "Gather", "BitmapAnd", "BitmapOr", "Recursive Union", "SetOp", "HashSetOp":
-		return place{limited: at.limited && child.Relationship == "Outer"}
+		return place{limited: at.limited && child.Relationship == "Outer", beside: at.beside}
 	case "Aggregate":
 		if n.Strategy != "Sorted" {
-			return place{}
+			return place{beside: at.limited || at.beside}
 		}
 		return at
 	case "WindowAgg", "ModifyTable":

@@ -1,0 +1,8 @@
+-- name: coalesced
+-- shape: or2-is-true
+-- sort: happened ASC, audit_id ASC
+-- verdict: bad
+-- types: timestamptz, uuid
+-- args: $c1, $c2
+-- cursor: SELECT happened, audit_id FROM audit ORDER BY happened, audit_id
+SELECT audit_id FROM audit WHERE coalesce(happened > $1 OR (happened = $1 AND audit_id > $2), FALSE) ORDER BY happened, audit_id LIMIT 40;
