@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -129,4 +130,32 @@ func comparands(filter *sqltext.Expr, n *plan.Node) []Key {
 		return true
 	})
 	return out
+}
+
+// sortedOr reports an OR over the leading key of the sort above the scan, which
+// is all that a plan says of a cursor where there is no text.
+func (s *Scan) sortedOr() bool {
+	n := s.Node.Parent
+	for n != nil && len(n.SortKey) == 0 {
+		n = n.Parent
+	}
+	if n == nil {
+		return false
+	}
+	order := " " + n.SortKey[0]
+	side := Lower
+	if i := strings.Index(order, " NULLS "); i > 0 {
+		order = order[:i]
+	}
+	if text, ok := strings.CutSuffix(order, " DESC"); ok {
+		order, side = text, Upper
+	}
+	e, err := sqltext.ParseExpr(order)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(likeCursors(parseCond(s.Node.Filter)), func(t Term) bool {
+		_, ok := t.Implied(Key{Expr: e}, side)
+		return ok && t.Expr.Kind == sqltext.Or
+	})
 }
