@@ -216,6 +216,11 @@ func (j *judgement) pageRows() *PageRows {
 		}
 		return &PageRows{Rows: defaultPageRow, Assumed: true}
 	}
+	if b != nil && b.Limit.Kind == sqltext.Const {
+		if rows, err := strconv.ParseFloat(strings.Trim(b.Limit.Text(), "() "), 64); err == nil && rows >= 1 {
+			return &PageRows{Rows: rows}
+		}
+	}
 	if n.PlanRows > 1000 && b == nil || n.PlanRows < 1 {
 		return &PageRows{Rows: defaultPageRow, Assumed: true}
 	}

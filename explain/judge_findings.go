@@ -116,7 +116,7 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
 		f.Message = "the scan starts at the cursor, but few of the rows behind it pass the rest of the filter" + rows.assumed()
 		if s.Class == PartSort {
-			f.Message = "a page reads and sorts all rows that the index condition leaves: " + s.Why
+			f.Message = "a page reads and sorts all rows that the index condition leaves"
 		}
 		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
 	case s.Class == PartSort && !s.Tiny():
