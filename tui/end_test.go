@@ -274,3 +274,42 @@ func TestPreparedTransactionIsOpened(t *testing.T) {
 	d.says("nobody waits for it any more")
 	d.has("0:13 ago")
 }
+
+// TestTheRecommendationKeepsUp: its figures are of the same reading as the others.
+func TestTheRecommendationKeepsUp(t *testing.T) {
+	snaps := recorded(t, "locks")
+	d, _ := enderDrawn(t, 80, 24, Options{}, snaps)
+	d.goToRow("wait behind 23555")
+	d.press("K")
+	d.says("the queued ALTER: frees 4 sessions")
+	d.answer(later(snaps[1], time.Second, 23566))
+	d.says("the queued ALTER: frees 3 sessions")
+	d.has("frees 1 now (≤3 in turn)")
+}
+
+// TestNothingIsSentIsSaid: a process that takes no signal, or not from this login.
+func TestNothingIsSentIsSaid(t *testing.T) {
+	all := recorded(t, "incident")
+	for _, s := range all {
+		for i := range s.Sessions {
+			if s.Sessions[i].PID == 10345 {
+				s.Sessions[i].Kind, s.Sessions[i].Query = "slotsync worker", ""
+			}
+		}
+	}
+	d, _ := enderDrawn(t, 80, 24, Options{}, all)
+	d.press("4", "G")
+	for !strings.Contains(d.selectedLine(), "10345") {
+		d.press("k")
+	}
+	d.press("K")
+	d.says("would do harm")
+	d.press("C")
+	d.has("pgsonde checks once more")
+	d.press("esc", "2")
+	d, _ = enderDrawn(t, 80, 24, Options{}, recorded(t, "locks"))
+	d.press("C") // the root is idle in a transaction
+	d.has("nothing is sent to the server")
+	d.press("K")
+	d.has("pgsonde checks once more")
+}
