@@ -48,6 +48,9 @@ func (r *lockReader) touch(ctx context.Context, l *Locks) {
 		return
 	}
 	r.touched = touched{of: waits, at: l.At}
+	if r.took >= cheapDetail {
+		r.looked = r.looked.Add(detailShare * r.took) // both passes have a share of the core together
+	}
 	for rows.Next() {
 		if rows.Int(0) != 0 {
 			r.touched.rows = append(r.touched.rows, lockRow(rows))
