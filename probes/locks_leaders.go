@@ -6,7 +6,7 @@ import (
 )
 
 // mostLeaders backends are asked at most whether a worker of theirs waits.
-const mostLeaders = 64
+const mostLeaders = 200
 
 // lead finds the leaders of parallel workers that wait, where activity hides who
 // works for whom: a backend that is blocked and does not wait itself has a worker

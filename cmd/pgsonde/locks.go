@@ -19,7 +19,7 @@ import (
 type locksCmd struct {
 	target
 	Watch   bool          `short:"w" help:"Read again at every interval until interrupted."`
-	MinWait time.Duration `placeholder:"5s" help:"Only trees whose longest wait is at least this."`
+	MinWait time.Duration `placeholder:"5s" help:"Only trees whose longest wait is at least this; the others are counted."`
 }
 
 // Run prints who waits for whom.

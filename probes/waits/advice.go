@@ -201,7 +201,7 @@ func (f *Forest) choose(t *Tree) Action {
 		act.Verb, act.Text = Wait, "wait: the server reorders the queue at deadlock_timeout"
 	case n.Edge != nil:
 		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %s: frees %s; or wait: the server aborts one of them at deadlock_timeout", n.Key, end.freed())
-	case end.Direct == 0 && f.unless(t) != "":
+	case end.Direct == 0 && ending(a.Terminate) && f.unless(t) != "":
 		act.Verb, act.Text = verb(a), fmt.Sprintf("%s %s: frees nobody for sure%s", verb(a), n.Key, f.unless(t))
 	case end.Direct == 0 && (n.Key.Prepared() || ending(a.Terminate)):
 		return f.together(t)
