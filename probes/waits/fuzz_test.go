@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,9 @@ type fuzzer struct {
 	gids     int
 
 	quiet, moving, waiters, edges, soft, doubted, reordered, torn, reused int
+
+	ended, freed int // roots, and who was promised to run at once
+	dsn          string
 }
 
 type fuzzSession struct {
@@ -69,6 +73,7 @@ func fuzz(t *testing.T, in pgserver.Install, states int, most time.Duration) {
 		f.settle()
 		f.look()
 	}
+	t.Logf("%d roots ended, %d sessions promised to run at once", f.ended, f.freed)
 	t.Logf("%d quiet states, %d waiters, %d edges (%d soft, %d reordered by the server, %d doubted without its answer); %d moving states, %d torn waiters, %d states with entries used again",
 		f.quiet, f.waiters, f.edges, f.soft, f.reordered, f.doubted, f.moving, f.torn, f.reused)
 	if f.quiet < max(states, 10) || f.soft == 0 || f.reused == 0 {
@@ -85,7 +90,7 @@ func newFuzzer(t *testing.T, in pgserver.Install, seed uint64) *fuzzer {
 		pgtest.Exec(t, dsn, fmt.Sprintf("create table t%d (id int primary key, v int, w int unique); insert into t%d select g, 0, g from generate_series(1, 4) g", i, i))
 	}
 	pgtest.Exec(t, dsn, "create table child (id serial primary key, pid int references t0)")
-	f := &fuzzer{t: t, rng: rand.New(rand.NewPCG(seed, seed)), mon: pgtest.Connect(t, dsn)}
+	f := &fuzzer{t: t, dsn: dsn, rng: rand.New(rand.NewPCG(seed, seed)), mon: pgtest.Connect(t, dsn)}
 	s, err := probes.Open(t.Context(), probes.Options{DSN: dsn})
 	if err != nil {
 		t.Fatal(err)
@@ -296,6 +301,49 @@ func (f *fuzzer) look() {
 	}
 	f.quiet++
 	f.compare(snap, forest, truth)
+	if f.rng.IntN(8) == 0 {
+		f.end(forest)
+	}
+}
+
+// end terminates a root and sees that the waits of those who were promised to run
+// at once are over, whatever they wait for next.
+func (f *fuzzer) end(forest *waits.Forest) {
+	for _, t := range forest.Drawn() {
+		i := slices.IndexFunc(f.sessions, func(x *fuzzSession) bool { return int(x.pg.PID()) == t.Root.Key.PID })
+		if i < 0 || t.Ends[0].Direct == 0 {
+			continue
+		}
+		var over []string
+		for _, k := range t.Ends[0].Frees[:t.Ends[0].Direct] {
+			n := forest.Node(k)
+			over = append(over, fmt.Sprintf("(%d, '%s'::timestamptz)", k.PID, forest.At.Add(-n.Edge.Wait).UTC().Format("2006-01-02 15:04:05.000000Z07:00")))
+		}
+		waiting := func() (n int) {
+			if err := f.mon.QueryRow(f.t.Context(), "select count(*) from pg_lock_status() where not granted and (pid, waitstart) in ("+strings.Join(over, ", ")+")").Scan(&n); err != nil {
+				f.t.Fatal(err)
+			}
+			return n
+		}
+		if waiting() < len(over) {
+			return // one has given up
+		}
+		f.ended, f.freed = f.ended+1, f.freed+len(over)
+		f.exec(fmt.Sprintf("select pg_terminate_backend(%d)", t.Root.Key.PID))
+		x := f.sessions[i]
+		if x.busy != nil {
+			<-x.busy
+		}
+		left := waiting()
+		for end := time.Now().Add(time.Minute); left > 0 && time.Now().Before(end); left = waiting() {
+			time.Sleep(2 * time.Millisecond)
+		}
+		if left > 0 {
+			f.t.Errorf("ending %v: %d of %d promised to run at once still wait as before", t.Root.Key, left, len(over))
+		}
+		f.sessions[i] = &fuzzSession{pg: pgtest.Connect(f.t, f.dsn).PgConn()}
+		return
+	}
 }
 
 // recognised: where the two readings of one tick differ, the forest says so.
