@@ -165,6 +165,9 @@ func TestBoundsAreSound(t *testing.T) {
 				}
 				bounds++
 				guards := ""
+				if b.NotNull {
+					guards = " and " + key + " is not null"
+				}
 				for _, g := range b.Guards {
 					guarded++
 					guards += " and not coalesce((" + g.Text() + "), false)"
@@ -180,7 +183,7 @@ func TestBoundsAreSound(t *testing.T) {
 			for _, x := range rewrites(q, c, facts) {
 				fixes[x.Kind]++
 				given := "true"
-				if x.Kind == GuardedBound || x.Kind == TwoStatements {
+				if x.Kind == GuardedBound || x.Kind == TwoStatements || strings.Contains(cond, "distinct from") { // the facts say NOT NULL
 					given = "a is not null and b is not null and c is not null"
 				}
 				j.candidate(q, c, x, given)

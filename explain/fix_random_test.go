@@ -24,7 +24,7 @@ func randomOp(r *rand.Rand) string { return pick(r, "<", "<=", "=", ">=", ">", "
 func randomTerm(r *rand.Rand, depth int) string {
 	key := pick(r, "a", "a", "a", "b", "c")
 	if depth == 0 || r.IntN(5) == 0 {
-		switch r.IntN(12) {
+		switch r.IntN(13) {
 		case 0:
 			return randomValue(r) + " " + randomOp(r) + " " + key
 		case 1:
@@ -41,6 +41,8 @@ func randomTerm(r *rand.Rand, depth int) string {
 			return fmt.Sprintf("$%d", 1+r.IntN(3)) + pick(r, " is null", " is not null")
 		case 7:
 			return pick(r, "true", "false", "null::boolean", "a > b", "b = c", "coalesce(a, b) > $1", "a = any(array[$1, $2])")
+		case 8:
+			return key + pick(r, " is not distinct from ", " is not distinct from ", " is distinct from ") + randomValue(r)
 		}
 		return key + " " + randomOp(r) + " " + randomValue(r)
 	}
@@ -55,7 +57,7 @@ func randomTerm(r *rand.Rand, depth int) string {
 	case 1:
 		return "case when " + parts[0] + " then " + parts[1] + " else " + parts[n-1] + " end"
 	case 2:
-		return "(" + parts[0] + ") is true"
+		return pick(r, "("+parts[0]+") is true", "coalesce("+parts[0]+", false)", "coalesce("+parts[0]+", true)")
 	case 3, 4, 5:
 		return "(" + strings.Join(parts, ") and (") + ")"
 	}
