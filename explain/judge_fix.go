@@ -49,9 +49,7 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 	if j.cursor == nil && j.page.scan.Class == PrefixScan {
 		candidates = BoundFixes(j.query, j.facts)
 	}
-	if j.out.Verdict == SortsWholeTable {
-		candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
-	}
+	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
 	var out []*option
 	for _, c := range candidates {
 		o, why := j.try(ctx, catalog, c)

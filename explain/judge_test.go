@@ -89,11 +89,24 @@ func TestJudgeOnCorpus(t *testing.T) {
 		for name, want := range map[string]string{
 			"118": `CREATE INDEX CONCURRENTLY ON "corpus"."doc" ("touched_at", "id")`,
 			"107": `CREATE INDEX CONCURRENTLY ON "corpus"."doc" ("status")`,
+			"226": `CREATE INDEX CONCURRENTLY ON "shop"."Order" ((("placedAt" AT TIME ZONE 'UTC')::date), "Id")`,
 		} {
 			res := Judge(t.Context(), r, in(corpusSQL(t, name)), Options{})
 			if res.Fix == nil || res.Fix.IndexSQL == nil || *res.Fix.IndexSQL != want {
 				t.Errorf("%s: got %+v, want %s", name, res.Fix, want)
 			}
+		}
+	})
+	t.Run("the place of NULLs where an index has another", func(t *testing.T) {
+		res := Judge(t.Context(), r, in(corpusSQL(t, "225")), Options{})
+		if res.Fix == nil || res.Fix.Kind != string(NullsOrder) || res.Fix.Equivalent != Proved || res.Fix.After.Starts != "cursor" {
+			t.Errorf("got %+v, tried %v", res.Fix, res.Tried)
+		}
+	})
+	t.Run("no index over what is not immutable", func(t *testing.T) {
+		res := Judge(t.Context(), r, in(corpusSQL(t, "119")), Options{})
+		if res.Fix != nil && res.Fix.IndexSQL != nil || !slices.ContainsFunc(res.Tried, func(x Rejected) bool { return strings.Contains(x.Why, "not immutable") }) {
+			t.Errorf("got %+v, tried %v", res.Fix, res.Tried)
 		}
 	})
 	t.Run("placeholders of the source", func(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *smeller) values(c *Cursor) {
 		}
 		s.valueType(c, k)
 		if i == 0 && k.Key.Expr.Kind != sqltext.Column {
-			s.report("expression-key", c.Page.OrderStart, c.Page.OrderEnd, "create an index on ("+k.Text+", …)", "%s is an expression", k.Text)
+			s.report("expression-key", c.Page.OrderStart, c.Page.OrderEnd, "make sure that there is an index on ("+oneLine(k.Text)+", …)", "%s is an expression", k.Text)
 		}
 	}
 	if col := s.facts.column(c.Block, c.Keys[0].Key.Expr); col != nil && col.NDistinct != nil && *col.NDistinct > 0 && *col.NDistinct < 1000 && !isRow(c.Term.Expr) && len(c.compared()) > 1 {

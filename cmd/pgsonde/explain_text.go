@@ -114,6 +114,9 @@ func (p *explainText) one(j *judged) {
 	}
 	if worst(j.Result) > 1 {
 		p.plans(j.Result)
+		if r := j.PageRows; r != nil && r.Assumed {
+			p.line("  ", "a page of %.0f rows is assumed: its limit is not known", r.Rows)
+		}
 	}
 	if j.Fix != nil {
 		p.fix(j.Fix)

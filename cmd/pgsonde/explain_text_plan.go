@@ -86,12 +86,11 @@ func (p *explainText) fix(f *explain.Fix) {
 	if f.First != "" {
 		p.line("    ", "-- the first page, when %s", f.When)
 		p.sql(f.First, 0, 0)
+		p.bind(f.FirstBind)
 		p.line("    ", "-- the next pages")
 	}
 	p.sql(f.SQL, f.Changed[0], f.Changed[1])
-	if len(f.Bind) > 0 {
-		p.line("    ", "bind the old values in this order: %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Bind), " ", ", "), "[]"))
-	}
+	p.bind(f.Bind)
 	if f.IndexSQL != nil {
 		p.line("    ", "-- index")
 		p.sql(*f.IndexSQL, 0, 0)
@@ -105,6 +104,14 @@ func (p *explainText) fix(f *explain.Fix) {
 	p.line("    before: ", "%s", caseLine(f.Before))
 	p.line("    after:  ", "%s", caseLine(f.After))
 	p.steps(f.Steps)
+}
+
+// bind says which of the old values a statement takes, in order; nothing when they
+// are bound as before.
+func (p *explainText) bind(values []int) {
+	if len(values) > 0 {
+		p.line("    ", "bind the old values in this order: %s", listed(values))
+	}
 }
 
 // steps prints the measurements of --analyze.
