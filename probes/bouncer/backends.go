@@ -153,6 +153,9 @@ func (b *backends) refusal(database, user string) string {
 	if n, _ := b.used(func(g probes.Group) bool { return g.User == user }); known && role.ConnLimit >= 0 && n >= role.ConnLimit && !role.Superuser {
 		return "role " + quoted(user) + " has CONNECTION LIMIT " + count(role.ConnLimit) + " and " + plural(n, "connection")
 	}
+	if !known && len(b.snap.Limits.Roles) > 0 {
+		return "role " + quoted(user) + " may not log in: it is NOLOGIN, or there is none of that name"
+	}
 	i := slices.IndexFunc(b.snap.Limits.Databases, func(d probes.DatabaseLimit) bool { return d.Name == database })
 	if i >= 0 && b.snap.Limits.Databases[i].ConnLimit >= 0 && !role.Superuser {
 		limit := b.snap.Limits.Databases[i].ConnLimit
@@ -163,6 +166,9 @@ func (b *backends) refusal(database, user string) string {
 		if n >= limit {
 			return "database " + quoted(database) + " has CONNECTION LIMIT " + count(limit) + " and " + plural(n, "connection")
 		}
+	}
+	if i < 0 && len(b.snap.Limits.Databases) > 0 {
+		return "database " + quoted(database) + " takes no connections, or there is none of that name"
 	}
 	slots := b.snap.Limits.Usable()
 	switch {

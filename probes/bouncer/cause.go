@@ -52,7 +52,7 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	v.Use, v.Roots = j.sumUse(x.pools[key])
 	v.Cause, v.Why = j.cause(r, &v)
 	if v.Servers() == 0 && !v.Paused && !v.Disabled {
-		v.Refused = j.server.refusal(v.ServerDatabase, v.ServerUser)
+		v.Refused = j.refusal(&v)
 	}
 	return v
 }
@@ -80,7 +80,7 @@ func (j *judge) cause(r *Reading, v *PoolView) (Cause, string) {
 	if why := userLimit(r, v); why != "" {
 		return UserLimit, why
 	}
-	if why := j.server.refusal(v.ServerDatabase, v.ServerUser); why != "" {
+	if why := j.refusal(v); why != "" {
 		return ServerRefuses, why
 	}
 	switch {
@@ -133,7 +133,7 @@ func (j *judge) whyFull(v *PoolView) string {
 // whyCannotOpen is the likely cause first, then the figures.
 func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 	out := "PostgreSQL refuses new connections or cannot be reached"
-	if j.in.Snapshot != nil {
+	if j.seen(v) {
 		out = "the login of " + quoted(v.ServerUser) + " fails or the address is wrong"
 	}
 	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
@@ -143,7 +143,7 @@ func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 	if v.Size > 0 {
 		out += " of " + count(v.Size)
 	}
-	if j.in.Snapshot != nil {
+	if j.seen(v) {
 		out += ", and PostgreSQL has free slots"
 	}
 	return out

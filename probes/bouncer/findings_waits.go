@@ -58,7 +58,7 @@ func (j *judge) waiting(p *PoolView) {
 // cancelAction says what holds cancels up: they may use as many connections again
 // as the pool has, so fewer than that means that none can be opened.
 func (j *judge) cancelAction(p *PoolView) string {
-	if why := j.server.refusal(p.ServerDatabase, p.ServerUser); why != "" {
+	if why := j.refusal(p); why != "" {
 		return "what they should cancel runs on: " + why
 	}
 	if p.Size > 0 && p.Servers() < 2*p.Size {

@@ -13,11 +13,12 @@ import (
 func Judge(in Input) *View {
 	j := &judge{
 		in: in, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot), joined: map[int]joinedServer{},
-		mode: map[instancePool]string{}, waiters: map[instancePool]map[string]int{},
+		found: map[endpoint]bool{}, mode: map[instancePool]string{}, waiters: map[instancePool]map[string]int{},
 	}
 	if j.v.Name == "" {
 		j.v.Name = "pgbouncer"
 	}
+	j.endpoints()
 	for i := range in.Instances {
 		j.instance(i)
 	}
@@ -36,6 +37,8 @@ type judge struct {
 	v      *View
 	server *backends
 	joined map[int]joinedServer // by pid: server connections with a backend of the snapshot or not
+	single bool                 // all pools are on one server
+	found  map[endpoint]bool    // those that are the snapshot's
 
 	mode    map[instancePool]string
 	waiters map[instancePool]map[string]int // waiting clients by role
@@ -127,6 +130,9 @@ func (j *judge) join(i int, r *Reading) *join {
 		s := &r.Servers[k]
 		database, user := serverNames(r, s.Database, s.User)
 		b := &Backend{PID: s.RemotePID, State: s.State, Session: j.server.of(s, database, user)}
+		if d := r.database(s.Database); d != nil && b.Session != nil {
+			j.found[endpoint{i, d.Host, d.Port}] = true
+		}
 		if s.Link != "" {
 			b.Client = client[s.Link]
 		}

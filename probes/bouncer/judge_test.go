@@ -188,6 +188,10 @@ func TestCauses(t *testing.T) {
 			var rules []string
 			for _, f := range v.Findings {
 				rules = append(rules, f.Rule)
+				// On 80 columns the line is cut: the cause comes before the figures.
+				if at := strings.Index(f.Message, p.Why); (f.Rule == rulePoolFull || f.Rule == ruleNotFull) && (at < 0 || at > 45) {
+					t.Errorf("got %q, want its cause before column 45", f.Message)
+				}
 				if f.Action == "" || f.Subject == "" || f.Evidence["pooler"] != "pgbouncer" || strings.Contains(f.Message, "\n") {
 					t.Errorf("got finding %+v, want an action, a subject, evidence and one line", f)
 				}
@@ -286,6 +290,57 @@ func TestRolesWithoutNames(t *testing.T) {
 	}
 	if p := v.Pools[0]; p.Use.IdleInTx != 1 || p.Use.LongestTxS != 60 || p.ClientsActive != 1 || p.ClientsIdle != 1 {
 		t.Errorf("got %+v, want one idle in transaction for 60 s, one linked client, one idle", p)
+	}
+}
+
+// TestOtherServers: what the snapshot's server refuses is no cause of a pool on
+// another one; of which it is, its backends tell, or its name.
+func TestOtherServers(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*Reading, *probes.Snapshot)
+		cause  Cause
+	}{
+		{"the one server there is", func(r *Reading, _ *probes.Snapshot) { r.Pools, r.Databases = r.Pools[1:], r.Databases[1:] }, ServerRefuses},
+		{"neither is known", func(*Reading, *probes.Snapshot) {}, CannotOpen},
+		{"ours is the other, by a backend", func(r *Reading, s *probes.Snapshot) {
+			server(r, 11, 1011, nil)
+			s.Sessions = []probes.Session{{PID: 11, Port: 1011, State: "idle"}}
+		}, CannotOpen},
+		{"ours by its name", func(_ *Reading, s *probes.Snapshot) { s.Server.Target = "db2:5432/postgres" }, ServerRefuses},
+		{"ours is the other, by its name", func(_ *Reading, s *probes.Snapshot) { s.Server.Target = "db1:5432/postgres" }, CannotOpen},
+		{"another port", func(_ *Reading, s *probes.Snapshot) { s.Server.Target = "db2:5433/postgres" }, CannotOpen},
+	} {
+		s := snapshot(func(s *probes.Snapshot) { s.Groups = []probes.Group{{Kind: probes.KindClient, User: "x", N: 97}} })
+		r := reading(func(r *Reading) {
+			r.Pools = append(r.Pools, Pool{Database: "far", User: "app", Mode: "transaction", ClWaiting: 1, MaxWaitS: 4})
+			r.Databases = append(r.Databases, Database{Name: "far", Host: "db2", Port: 5432, PoolSize: 2})
+			tt.change(r, s)
+		})
+		v := Judge(Input{Instances: []Instance{{Reading: r}}, Snapshot: s})
+		p := pool(v, "far", "app")
+		if p.Cause != tt.cause || tt.cause == CannotOpen && strings.Contains(p.Why, "free slots") {
+			t.Errorf("%s: got cause %q (%s), want %q", tt.name, p.Cause, p.Why, tt.cause)
+		}
+	}
+}
+
+func TestRoleThatMayNotLogIn(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*probes.Snapshot)
+		want   string
+	}{
+		{"no such role", func(s *probes.Snapshot) { s.Limits.Roles[0].Name = "other" }, "role app may not log in"},
+		{"roles not read", func(s *probes.Snapshot) { s.Limits.Roles = nil }, ""},
+		{"no such database", func(s *probes.Snapshot) { s.Limits.Databases = []probes.DatabaseLimit{{Name: "shop", ConnLimit: -1}} }, "database prod takes no connections"},
+		{"both there", func(s *probes.Snapshot) { s.Limits.Databases = []probes.DatabaseLimit{{Name: "prod", ConnLimit: -1}} }, ""},
+	} {
+		v := Judge(Input{Instances: []Instance{{Reading: reading(func(r *Reading) { waiter(r, 2) })}}, Snapshot: snapshot(tt.change)})
+		p := pool(v, "shop", "app")
+		if tt.want == "" && p.Cause != CannotOpen || tt.want != "" && (p.Cause != ServerRefuses || !strings.Contains(p.Why, tt.want)) {
+			t.Errorf("%s: got cause %q (%s), want %q", tt.name, p.Cause, p.Why, tt.want)
+		}
 	}
 }
 

@@ -152,7 +152,7 @@ func TestServerRefuses(t *testing.T) {
 		{"max_connections", map[string]string{"max_connections": "12", "superuser_reserved_connections": "3"}, "select 1", true, []string{"PostgreSQL is full", "of 9"}},
 		{"role limit", nil, "alter role app connection limit 1", false, []string{"role app has CONNECTION LIMIT 1"}},
 		{"database limit", nil, "alter database postgres connection limit 1", false, []string{"database postgres has CONNECTION LIMIT 1"}},
-		{"no login", nil, "alter role app nologin", false, []string{"the login of app fails"}},
+		{"no login", nil, "alter role app nologin", false, []string{"role app may not log in"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,6 +179,23 @@ func TestServerRefuses(t *testing.T) {
 			silent(t, v, rulePoolFull)
 		})
 	}
+}
+
+func TestDatabaseTakesNoConnections(t *testing.T) {
+	o := app(map[string]string{"default_pool_size": "4"})
+	o.Databases["shop"] = "dbname=books"
+	g := newRig(t, nil, o)
+	super := g.srv.DSN("postgres", "postgres")
+	pgtest.Exec(t, super, "create database books")
+	g.send(0, "app", "werft:api", "select pg_sleep(600)")
+	g.reopen()
+	v := g.until("a server connection", func(v *View) bool { return pool(v, "shop", "app").Active == 1 })
+	silent(t, v, ruleNotFull)
+	pgtest.Exec(t, super, "alter database books allow_connections false")
+	g.reopen()
+	g.send(0, "app", "werft:api", "select 1")
+	v = g.until("a client that waits", func(v *View) bool { return finding(v, ruleNotFull) != nil })
+	says(t, v, ruleNotFull, "database books takes no connections")
 }
 
 // Before its first server connection a pool does not let its clients wait.

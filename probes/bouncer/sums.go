@@ -21,9 +21,8 @@ func (j *judge) sums() {
 		v.Servers.Active += p.Active
 		v.Servers.Idle += p.Idle + p.Used + p.Tested
 	}
-	ours, one := j.ourServer()
-	v.Servers.Cap = j.serverCap(ours)
-	if one {
+	v.Servers.Cap = j.serverCap()
+	if j.single || len(j.found) > 0 {
 		v.Servers.Usable = usable(j.in.Snapshot)
 	}
 }
@@ -36,47 +35,10 @@ func plus(sum, n *int) *int {
 	return &s
 }
 
-// endpoint is a PostgreSQL server as one instance names it.
-type endpoint struct {
-	instance int
-	host     string
-	port     int
-}
-
-// ourServer says which databases of an instance are on the snapshot's server:
-// those of an endpoint that a backend was found behind, all when each instance
-// knows one endpoint only. one is false when it cannot be told.
-func (j *judge) ourServer() (ours func(i int, d *Database) bool, one bool) {
-	found := map[endpoint]bool{}
-	seen := make([]map[endpoint]bool, len(j.in.Instances))
-	single := true
-	for i, in := range j.in.Instances {
-		seen[i] = map[endpoint]bool{}
-		if in.Reading == nil {
-			continue
-		}
-		for _, p := range in.Reading.Pools {
-			if d := in.Reading.database(p.Database); d != nil {
-				seen[i][endpoint{i, d.Host, d.Port}] = true
-			}
-		}
-		single = single && len(seen[i]) < 2
-	}
-	for _, s := range j.joined {
-		r := j.in.Instances[s.instance].Reading
-		if d := r.database(s.socket.Database); d != nil && s.backend.Session != nil {
-			found[endpoint{s.instance, d.Host, d.Port}] = true
-		}
-	}
-	return func(i int, d *Database) bool {
-		return single || found[endpoint{i, d.Host, d.Port}]
-	}, single || len(found) > 0
-}
-
 // serverCap is the most that the pools which exist can open on the snapshot's
 // server; nil when one of them is unlimited. max_user_connections is left out,
 // so it may be less.
-func (j *judge) serverCap(ours func(int, *Database) bool) *int {
+func (j *judge) serverCap() *int {
 	total := 0
 	for i, in := range j.in.Instances {
 		if in.Reading == nil {
@@ -84,7 +46,7 @@ func (j *judge) serverCap(ours func(int, *Database) bool) *int {
 		}
 		for k := range in.Reading.Databases {
 			d := &in.Reading.Databases[k]
-			if !ours(i, d) {
+			if !j.ours(i, d) {
 				continue
 			}
 			n, limited := j.databaseCap(i, d)

@@ -1,0 +1,58 @@
+package bouncer
+
+import (
+	"fmt"
+	"strings"
+)
+
+// endpoint is a PostgreSQL server as one instance names it.
+type endpoint struct {
+	instance int
+	host     string
+	port     int
+}
+
+// endpoints looks which servers the pools are on: single when each instance knows
+// one only, which then is the snapshot's. Else it is found by its backends (join)
+// or by its name.
+func (j *judge) endpoints() {
+	j.single = true
+	for i, in := range j.in.Instances {
+		if in.Reading == nil {
+			continue
+		}
+		seen := map[endpoint]bool{}
+		for _, p := range in.Reading.Pools {
+			d := in.Reading.database(p.Database)
+			if d == nil {
+				continue
+			}
+			at := endpoint{i, d.Host, d.Port}
+			seen[at] = true
+			if s := j.in.Snapshot; s != nil && d.Host != "" && strings.HasPrefix(s.Server.Target, fmt.Sprintf("%s:%d/", d.Host, d.Port)) {
+				j.found[at] = true
+			}
+		}
+		j.single = j.single && len(seen) < 2
+	}
+}
+
+// ours says that a database of an instance is known to be on the snapshot's
+// server. What that server has or refuses says nothing of the others.
+func (j *judge) ours(i int, d *Database) bool {
+	return j.single || d != nil && j.found[endpoint{i, d.Host, d.Port}]
+}
+
+// refusal is why the snapshot's server would refuse a pool's login now; "" when
+// it does not say so, or is not the pool's.
+func (j *judge) refusal(v *PoolView) string {
+	if !j.ours(v.Instance, j.in.Instances[v.Instance].Reading.database(v.Database)) {
+		return ""
+	}
+	return j.server.refusal(v.ServerDatabase, v.ServerUser)
+}
+
+// seen says that the snapshot shows the server of a pool.
+func (j *judge) seen(v *PoolView) bool {
+	return j.in.Snapshot != nil && j.ours(v.Instance, j.in.Instances[v.Instance].Reading.database(v.Database))
+}
