@@ -13,14 +13,19 @@ type Audit struct {
 	Target string    // backend id, PID@BACKEND_START
 	Role   string    // the budget's, "" none
 	App    string
-	State  string
+	State  string // or the kind of a backend that is no client's
 	User   string // who did it: the login
 	Result string
 }
 
-// NewAudit starts the record of an attempt on x.
+// NewAudit starts the record of an attempt on x. What is no client's session has
+// its kind in place of a role and a state.
 func NewAudit(verb string, x *Session, role, user string) Audit {
-	return Audit{Verb: verb, Target: x.BackendID(), Role: role, App: x.App, State: x.State, User: user}
+	a := Audit{Verb: verb, Target: x.BackendID(), Role: role, App: x.App, State: x.State, User: user}
+	if x.Kind != KindClient && x.Kind != KindMasked {
+		a.Role, a.State = "", x.Kind
+	}
+	return a
 }
 
 // Done is the record with the time and the result.

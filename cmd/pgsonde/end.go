@@ -74,7 +74,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		}
 	}
 	if seen != nil && seen.BackendStart.Equal(start) {
-		audit.Role, audit.App, audit.State = file.RoleOf(*seen), seen.App, seen.State
+		audit = probes.NewAudit(verb, seen, file.RoleOf(*seen), server.User)
 	}
 	if r.At.IsZero() {
 		r.At = at
