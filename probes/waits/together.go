@@ -111,7 +111,10 @@ func (f *Forest) all(steps []Step) string {
 		}
 	}
 	last := len(parts) - 1
-	if last == 0 {
+	switch {
+	case last == 0 && steps[0].Verb == Other:
+		return "end " + parts[0]
+	case last == 0:
 		return parts[0]
 	}
 	return "end " + cmp.Or(map[int]string{2: "both"}[len(parts)], "all "+strconv.Itoa(len(parts))) +
