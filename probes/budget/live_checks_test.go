@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
@@ -297,17 +298,11 @@ func TestLiveChurn(t *testing.T) {
 	t.Cleanup(s.Close)
 	read := func(churn bool) *probes.Churn {
 		var last *probes.Churn
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
-			for begin := time.Now(); time.Since(begin) < 6*time.Second; {
-				if churn {
-					c, err := b.srv.Open(t.Context(), pgserver.ConnOptions{User: "app", Database: "app", AppName: "w:a", TCP: true})
-					if err != nil {
-						t.Fatal(err)
-					}
-					c.Close()
-				} else {
-					time.Sleep(100 * time.Millisecond)
-				}
+		for end := time.Now().Add(120 * time.Second); time.Now().Before(end); {
+			if churn {
+				b.churn(6*time.Second, 4)
+			} else {
+				time.Sleep(6 * time.Second) // the rate is of the time between two readings
 			}
 			b.sql("select pg_reload_conf()") // the slow clock reads again
 			time.Sleep(200 * time.Millisecond)
@@ -330,6 +325,28 @@ func TestLiveChurn(t *testing.T) {
 	}
 	t.Logf("%+v", read(true))
 	t.Logf("%+v", read(false))
+}
+
+// churn opens and closes sessions for a while, so many at a time; over the Unix
+// socket, where a login costs least.
+func (b *bench) churn(d time.Duration, clients int) {
+	b.t.Helper()
+	var all errgroup.Group
+	for range clients {
+		all.Go(func() error {
+			for begin := time.Now(); time.Since(begin) < d; {
+				c, err := b.srv.Open(b.t.Context(), pgserver.ConnOptions{User: "app", Database: "app", AppName: "w:a"})
+				if err != nil {
+					return err
+				}
+				c.Close()
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // TestLiveGhosts: a connection older than its pool lets any live. The rule allows
