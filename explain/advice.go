@@ -49,7 +49,7 @@ func (c *Cursor) after(scan Side) string {
 	if c == nil {
 		return rowOf([]string{"a", "b"}, scan == Upper)
 	}
-	if keys := c.compared(); len(keys) > 0 {
+	if keys := c.compared(); len(keys) > 1 || len(c.Keys) == 1 {
 		return afterRow(keys)
 	}
 	return afterRow(c.Keys)

@@ -108,7 +108,7 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
-		if c.spelledOut() || c == nil && s.sortedOr() { // with the index it would start at the first row
+		if c.spelledOut() || s.untexted && s.sortedOr() { // with the index it would start at the first row
 			f.Severity = Error
 			f.Action += ", and compare rows: " + c.after(s.Side)
 		}

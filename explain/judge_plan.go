@@ -26,6 +26,9 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 	j.readText()
 	j.plan = Plan{Tree: tree, Raw: planJSON}
 	j.out.Scans = Scans(tree, c, nil)
+	for _, s := range j.out.Scans {
+		s.untexted = j.query == nil
+	}
 	j.out.PageRows = j.pageRows()
 	j.page = pageVerdict(j.out.Scans, j.cursor, j.out.PageRows)
 	j.out.Verdict = j.page.verdict

@@ -99,7 +99,7 @@ func (c Class) verdict() Verdict {
 // Limits of the rules.
 const (
 	tinyRows       = 2000  // tables with fewer rows are not worth a finding
-	tinyCost       = 150   // what the planner takes for a scan of about so many rows
+	tinyCost       = 40    // what the planner takes for a scan of a few hundred rows
 	manyPerValue   = 1000  // rows that share a value of the first key, from which a bound on it is weak
 	fewSorted      = 1000  // rows that may be sorted for a page without a finding
 	lossyShare     = 0.02  // of the rows behind the cursor that the rest of the filter keeps: fewer is "reads all"

@@ -23,7 +23,14 @@ func (w *walker) withoutCatalog(s *Scan, at place) {
 	cursors := likeCursors(c.filter)
 	for _, side := range []Side{first, -first} {
 		for _, key := range comparands(c.filter, n) {
-			if !fixedBy(c.index, key) && w.guess(s, c, cursors, key, side) {
+			if fixedBy(c.index, key) {
+				continue
+			}
+			if start := startBounds(c.index, key, first); side != first && len(start) > 0 {
+				s.Class, s.Why, s.Key, s.Side = Seek, "the index condition bounds "+key.Expr.Text()+" (assuming the index is on it)", key.Expr.Text(), first
+				return
+			}
+			if w.guess(s, c, cursors, key, side) {
 				return
 			}
 		}
@@ -83,9 +90,12 @@ func likeCursors(filter *sqltext.Expr) []Term {
 	})
 }
 
+// impliedByAny is the bound by the first term that has one on this side; one that
+// has one on the other too holds values or ranges of the key, and has no direction.
 func impliedByAny(terms []Term, key Key, side Side) (Bound, bool) {
 	for _, t := range terms {
-		if b, ok := t.Implied(key, side); ok {
+		b, ok := t.Implied(key, side)
+		if _, far := t.Implied(key, -side); ok && (!far || tied(t.Expr, key, side)) {
 			return b, true
 		}
 	}
@@ -93,9 +103,13 @@ func impliedByAny(terms []Term, key Key, side Side) (Bound, bool) {
 }
 
 // caseOn reports a CASE over parameters of which one result is a cursor over the
-// key, and the other is true.
+// key, and the other is true, or such a COALESCE.
 func caseOn(filter *sqltext.Expr, key Key, side Side) bool {
 	return slices.ContainsFunc(Conjuncts(filter), func(t Term) bool {
+		if t.Expr.Kind == sqltext.Func && t.Expr.Name == "coalesce" && !t.Not {
+			_, ok := Implied(t.Expr.Args[0], key, side)
+			return ok
+		}
 		return t.Expr.Kind == sqltext.Case && !t.Not && caseCursor(t.Expr, key, side) != nil
 	})
 }
@@ -136,10 +150,10 @@ func comparands(filter *sqltext.Expr, n *plan.Node) []Key {
 // is all that a plan says of a cursor where there is no text.
 func (s *Scan) sortedOr() bool {
 	n := s.Node.Parent
-	for n != nil && len(n.SortKey) == 0 {
+	for n != nil && len(n.SortKey) == 0 && n.Type != "WindowAgg" && n.Type != "Aggregate" {
 		n = n.Parent
 	}
-	if n == nil {
+	if n == nil || len(n.SortKey) == 0 {
 		return false
 	}
 	order := " " + n.SortKey[0]

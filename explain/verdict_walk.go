@@ -24,6 +24,7 @@ type Scan struct {
 	Doubt bool
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
+	untexted         bool // there is no text that would tell whether the plan has a cursor
 	beside           bool // it is read whole for a hash that feeds a limit
 }
 
