@@ -15,6 +15,11 @@ type compact struct {
 
 func (g *graph) compact(soft bool) *compact {
 	c := &compact{n: len(g.procs), nodes: len(g.procs)}
+	arcs := len(g.waits)
+	if soft {
+		arcs *= 4
+	}
+	c.from, c.to = make([]int32, 0, arcs), make([]int32, 0, arcs)
 	for _, o := range g.objects {
 		c.object(o, soft)
 	}
@@ -93,7 +98,7 @@ func (c *compact) object(o *object, soft bool) {
 // components are the strongly connected components with more than one process,
 // blockers before their waiters.
 func (c *compact) components() [][]int {
-	t := &tarjan{c: c, index: make([]int, c.nodes), low: make([]int, c.nodes), on: make([]bool, c.nodes)}
+	t := &tarjan{c: c, index: make([]int32, c.nodes), low: make([]int32, c.nodes), on: make([]bool, c.nodes)}
 	for root := range c.n {
 		if t.index[root] == 0 && len(c.arcs(root)) > 0 {
 			t.walk(root)
@@ -105,16 +110,18 @@ func (c *compact) components() [][]int {
 // tarjan is his algorithm without recursion: queues are long.
 type tarjan struct {
 	c          *compact
-	index, low []int
+	index, low []int32
 	on         []bool
-	clock      int
-	stack      []int
+	clock      int32
+	stack      []int32
+	frames     []frame
 	out        [][]int
 }
 
+type frame struct{ v, next int }
+
 func (t *tarjan) walk(root int) {
-	type frame struct{ v, next int }
-	frames := []frame{{v: root}}
+	frames := append(t.frames[:0], frame{v: root})
 	t.enter(root)
 	for len(frames) > 0 {
 		f := &frames[len(frames)-1]
@@ -139,19 +146,24 @@ func (t *tarjan) walk(root int) {
 			t.pop(v)
 		}
 	}
+	t.frames = frames
 }
 
 func (t *tarjan) enter(v int) {
 	t.clock++
 	t.index[v], t.low[v] = t.clock, t.clock
-	t.stack, t.on[v] = append(t.stack, v), true
+	t.stack, t.on[v] = append(t.stack, int32(v)), true
 }
 
 // pop takes v's component off the stack.
 func (t *tarjan) pop(v int) {
+	if t.stack[len(t.stack)-1] == int32(v) { // alone, as most are
+		t.stack, t.on[v] = t.stack[:len(t.stack)-1], false
+		return
+	}
 	var comp []int
 	for {
-		x := t.stack[len(t.stack)-1]
+		x := int(t.stack[len(t.stack)-1])
 		t.stack = t.stack[:len(t.stack)-1]
 		t.on[x] = false
 		if x < t.c.n {

@@ -330,6 +330,10 @@ func (f *Forest) slot(t *Tree, p int) {
 		return
 	}
 	t.Slots++
+	if n := f.nodes[p]; n != nil {
+		t.ByRole[n.Role]++
+		return
+	}
 	t.ByRole[f.role(*s)]++
 }
 
