@@ -1,9 +1,12 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,9 +17,11 @@ import (
 )
 
 const (
-	endTimeout = 10 * time.Second       // for the signal to be sent
-	endFast    = 100 * time.Millisecond // between readings while the effect is watched
-	endPatient = 5 * time.Second        // until it did not help, on the server's clock
+	endTimeout  = 10 * time.Second       // for the signal to be sent
+	endFast     = 100 * time.Millisecond // between readings while the effect is watched
+	endPatient  = 5 * time.Second        // until it did not help, on the server's clock
+	endSettled  = time.Second            // nobody more is freed after those that were sure to
+	endSessions = 2000                   // looked at meanwhile
 )
 
 // ending is the session that was ended last and what is seen of it.
@@ -27,9 +32,25 @@ type ending struct {
 	verb     waits.Verb
 	target   endTarget
 	audit    probes.Audit
-	at       time.Time     // of the signal, the server's clock
-	last     time.Duration // after which the last of them was freed
+	at       time.Time                   // of the signal, the server's clock
+	last     time.Duration               // after which the last of them was freed
+	began    map[waits.Key]time.Time     // the statements of those that waited
+	clear    map[waits.Key]time.Duration // since when they wait no longer
 	freed    map[waits.Key]bool
+}
+
+// newEnding remembers who waits for the target, and in which statement.
+func newEnding(n int, d *endDialog, x endTarget, audit probes.Audit) ending {
+	e := ending{
+		n: n, dialog: d, verb: d.verb, target: x, audit: audit,
+		began: map[waits.Key]time.Time{}, clear: map[waits.Key]time.Duration{}, freed: map[waits.Key]bool{},
+	}
+	for _, k := range x.end.Frees {
+		if w := x.seen.forest().Node(k); w != nil && w.Session != nil {
+			e.began[k] = w.Session.QueryStart
+		}
+	}
+	return e
 }
 
 // sendEnd sends what the dialog was about. Nothing waits for it: not even a
@@ -41,7 +62,7 @@ func sendEnd(d *endDialog) command {
 		if m.frame != nil {
 			user = m.frame.snap.Server.User
 		}
-		m.ending = ending{n: m.ending.n + 1, dialog: d, verb: d.verb, target: x, audit: x.audit(d.verb, user), freed: map[waits.Key]bool{}}
+		m.ending = newEnding(m.ending.n+1, d, x, x.audit(d.verb, user))
 		return m.link.end(m.ending.n, d.verb, x.target(d.verb, d.sure), m.ending.audit)
 	}
 }
@@ -157,13 +178,12 @@ func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
 	}
 	after := at.Sub(e.at)
 	for _, k := range e.target.end.Frees {
-		if !e.freed[k] && ran(f, k, after) {
-			e.freed[k], e.last = true, after
+		if !e.freed[k] && e.ran(f, s, k, after) {
+			e.freed[k], e.last = true, max(e.last, e.clear[k])
 		}
 	}
-	all := len(e.target.end.Frees)
 	over, why := e.over(f, s)
-	if (len(e.freed) < all || !over) && after < endPatient {
+	if after < endPatient && !(over && e.settled(after)) {
 		return nil
 	}
 	e.watching = false
@@ -191,14 +211,33 @@ func (m *model) blindEnd(f *waits.Forest, s *probes.Snapshot) tea.Cmd {
 	return m.outcome(theme.Warn, text, false)
 }
 
-// ran says that a session is no longer in the wait it was in before: it waits for
-// nothing, or began to wait since.
-func ran(f *waits.Forest, k waits.Key, after time.Duration) bool {
-	n := f.Node(k)
-	if n == nil || n.Edge == nil {
+// settled: all are freed, or those that were sure to be, and nobody more since.
+func (e *ending) settled(after time.Duration) bool {
+	n, end := len(e.freed), e.target.end
+	return n == len(end.Frees) || n >= end.Direct && n > 0 && after > e.last+endSettled
+}
+
+// ran says that a session is over its wait: its statement has ended, or goes on
+// in two readings. In one alone it may be on its way from one lock to the next,
+// as those behind a row are, all of which wake when its locker ends.
+func (e *ending) ran(f *waits.Forest, s *probes.Snapshot, k waits.Key, after time.Duration) bool {
+	since, before := e.clear[k]
+	if n := f.Node(k); n != nil && n.Edge != nil {
+		if n.Session != nil && !n.Session.QueryStart.Equal(e.began[k]) {
+			e.clear[k] = after
+			return true
+		}
+		delete(e.clear, k)
+		return false
+	}
+	if !before {
+		since, e.clear[k] = after, after
+	}
+	i := slices.IndexFunc(s.Sessions, func(x probes.Session) bool { return x.PID == k.PID })
+	if i >= 0 && (!s.Sessions[i].QueryStart.Equal(e.began[k]) || strings.HasPrefix(s.Sessions[i].State, "idle")) {
 		return true
 	}
-	return n.Edge.Wait >= 0 && n.Edge.Wait < after
+	return after > since
 }
 
 // over says whether the target has obeyed, and if not what it does.
@@ -232,7 +271,7 @@ func (e *ending) verdict(f *waits.Forest, over bool, why string, after time.Dura
 	if e.verb == waits.Cancel {
 		did = "canceled"
 	}
-	all, n := len(e.target.end.Frees), len(e.freed)
+	all, n, sure := len(e.target.end.Frees), len(e.freed), e.target.end.Direct
 	switch {
 	case !over:
 		return theme.Crit, fmt.Sprintf("it did not help: %s is still there after %s (%s)", who, took(after), why)
@@ -240,18 +279,33 @@ func (e *ending) verdict(f *waits.Forest, over bool, why string, after time.Dura
 		return theme.OK, fmt.Sprintf("%s %s after %s; nobody waited for it alone", did, who, took(after))
 	case n == all:
 		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %s", did, who, n, all, took(e.last))
+	case n == 0:
+		return theme.Warn, fmt.Sprintf("%s %s: freed 0 of %d in %s; %s", did, who, all, took(after), e.rest(f))
 	}
-	return theme.Warn, fmt.Sprintf("%s %s: freed %d of %d after %s; %s", did, who, n, all, took(e.last), e.rest(f))
+	role := theme.OK
+	if n < sure {
+		role = theme.Warn
+	}
+	return role, fmt.Sprintf("%s %s: freed %d of %d after %s; %s", did, who, n, all, took(e.last), e.rest(f))
 }
 
 // rest says for whom those wait that were promised to run and do not.
 func (e *ending) rest(f *waits.Forest) string {
+	var first *waits.Node
+	wait := 0
 	for _, k := range e.target.end.Frees {
 		if n := f.Node(k); !e.freed[k] && n != nil && n.Edge != nil {
-			return fmt.Sprintf("%s still waits, now for %s", k, n.Edge.Blocker)
+			first = cmp.Or(first, n)
+			wait++
 		}
 	}
-	return "the others still wait"
+	switch {
+	case wait == 0:
+		return "the others still wait"
+	case wait == 1:
+		return fmt.Sprintf("%s still waits, now for %s", first.Key, first.Edge.Blocker)
+	}
+	return fmt.Sprintf("%d still wait, %s for %s", wait, first.Key, first.Edge.Blocker)
 }
 
 // took prints how long an effect took: the first reading that shows it says so.

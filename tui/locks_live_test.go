@@ -167,6 +167,33 @@ func TestEndingTheRootFreesExactlyThePromised(t *testing.T) {
 	}
 }
 
+// TestThoseBehindTheNextAreNotFreed ends the holder of a hot row that others
+// follow to its new version: all wake, one gets it, the others wait for that one.
+func TestThoseBehindTheNextAreNotFreed(t *testing.T) {
+	s := newStage(t, nil)
+	root := s.as("werft:api")
+	s.do(root, "begin", "update acct set v = 1 where id = 1")
+	for range 4 {
+		s.blocked("werft:scheduler", "begin", "update acct set v = v + 1 where id = 1")
+	}
+	s.do(root, "commit")
+	s.freed(1)
+	r, audit := s.screen(Options{})
+	r.until("3 sessions wait for 1 cause")
+	r.typeKeys("K")
+	r.until("y terminate")
+	r.typeKeys("y")
+	r.until("freed 1 of 3 after")
+	r.until("2 still wait")
+	if got := s.freed(2); len(got) != 2 {
+		t.Errorf("ran: %v, want the first and the one behind it", got)
+	}
+	r.quit()
+	if lines := audit(); len(lines) != 2 || !strings.Contains(lines[1], "freed 1 of 3") {
+		t.Errorf("audit: %q", lines)
+	}
+}
+
 // TestChangedTargetIsNotEnded asks for a session that goes on meanwhile: unseen,
 // because the screen is paused, the server says so; seen, it is no longer offered.
 func TestChangedTargetIsNotEnded(t *testing.T) {

@@ -305,7 +305,7 @@ func TestEffectIsSaid(t *testing.T) {
 		after []*probes.Snapshot
 		say   string
 	}{
-		{"freed", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], 300*time.Millisecond, false)}, "freed 9 of 9 after 0.3 s"},
+		{"freed", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], 300*time.Millisecond, false), later(snaps[1], 400*time.Millisecond, false)}, "freed 9 of 9 after 0.3 s"},
 		{"did not help", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], time.Second, true), later(snaps[1], 6*time.Second, true)}, "it did not help: 23524 is still there"},
 		{"changed", probes.Result{Outcome: probes.Changed, Why: "it is another session"}, nil, "nothing was sent: it is another session"},
 		{"not permitted", probes.Result{Outcome: probes.NotPermitted, Why: "permission denied", Grant: "pg_signal_backend"}, nil, "it needs pg_signal_backend"},

@@ -26,6 +26,9 @@ func (m *model) ask() tea.Cmd {
 	m.read.asked++
 	var w probes.Want
 	m.screen().want(&w)
+	if m.ending.watching { // whether those that wait no longer have run
+		w.Sessions, w.AllKinds, w.Limit = true, true, max(w.Limit, endSessions)
+	}
 	gen, done := m.read.asked, make(chan struct{})
 	m.read.done = done
 	return tea.Batch(m.link.tick(gen, w, m.read.base, done), m.watch(gen, 2*m.read.next))
