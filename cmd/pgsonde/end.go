@@ -40,6 +40,11 @@ type endDocument struct {
 	Why       *string  `json:"why"`
 	Grant     *string  `json:"grant"`
 	EndedS    *float64 `json:"ended_s"` // how long until it was gone (terminate) or ran something else (cancel); null: not yet
+	// VictimWaits says whether the --victim still waits for a lock in the same
+	// statement; null when there is none or it is not known.
+	VictimWaits *bool `json:"victim_waits"`
+
+	victim int
 }
 
 func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Context, probes.Target) (probes.Result, error)) error {
@@ -83,6 +88,9 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	said := r.String()
 	if r.Outcome == probes.Sent {
 		d.EndedS = watchEnd(a.ctx, s, t)
+		if d.victim = c.Victim; c.Victim != 0 && d.EndedS != nil {
+			d.VictimWaits = watchVictim(a.ctx, s, c.Victim)
+		}
 		said += "; " + d.effect()
 	}
 	a.audit(audit.Done(r.At, said))
@@ -96,7 +104,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		return err
 	case r.Outcome == probes.NotPermitted:
 		return fmt.Errorf("not permitted to %s %d: %s; it needs %s", verb, pid, r.Why, r.Grant)
-	case r.Outcome != probes.Sent:
+	case r.Outcome != probes.Sent, d.VictimWaits != nil && *d.VictimWaits:
 		return errFound
 	}
 	return nil
@@ -111,6 +119,18 @@ func (d endDocument) line() string {
 
 // effect is what the signal was seen to do.
 func (d endDocument) effect() string {
+	said := d.obeyed()
+	switch {
+	case d.VictimWaits == nil:
+	case *d.VictimWaits:
+		said += fmt.Sprintf("; %d still waits", d.victim)
+	default:
+		said += fmt.Sprintf("; %d waits no longer", d.victim)
+	}
+	return said
+}
+
+func (d endDocument) obeyed() string {
 	switch cancel := d.Action == "cancel"; {
 	case d.EndedS == nil && cancel:
 		return fmt.Sprintf("its statement still runs after %s", endWatch)
@@ -142,6 +162,34 @@ func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target) *float64 
 		}
 	}
 	return nil
+}
+
+// victimWatch is how long a victim may take to be seen past its lock.
+const victimWatch = time.Second
+
+// watchVictim says whether a session still waits for a lock. One that has gone on
+// is not waiting in two readings: on its way from one lock to the next it is not
+// in one.
+func watchVictim(ctx context.Context, s *probes.Sampler, pid int) *bool {
+	clear := 0
+	for begun := time.Now(); clear < 2 && time.Since(begun) < victimWatch; {
+		b, _, err := findBackend(ctx, s, pid)
+		switch {
+		case err != nil, b != nil && b.State == "":
+			return nil
+		case b == nil || b.WaitEventType != "Lock" || b.State != "active":
+			clear++
+		default:
+			clear = 0
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	waits := clear < 2
+	return &waits
 }
 
 // findBackend reads one backend, nil when there is none with this pid, and the
