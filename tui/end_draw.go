@@ -189,12 +189,6 @@ func (d *endDialog) facts(t *theme.Theme, w int) []string {
 	if s == nil {
 		return nil
 	}
-	who := []string{}
-	for _, p := range []string{s.App, s.User, s.Database, s.Addr} {
-		if p != "" {
-			who = append(who, p)
-		}
-	}
 	long := ""
 	if a := x.seen.age(s.XactStart); a >= 0 {
 		long = "transaction " + age(a)
@@ -208,7 +202,7 @@ func (d *endDialog) facts(t *theme.Theme, w int) []string {
 			out = append(out, t.Line(w, theme.Span{Role: r, Text: " " + text}))
 		}
 	}
-	add(theme.Normal, strings.Join(who, "  "))
+	add(theme.Normal, strings.Join(whoWords(s), "  "))
 	add(theme.Normal, strings.TrimSuffix(long, ", "))
 	lines := wrapText(t.Clean(clean.SQL(s.Query, lineBytes)), w-1)
 	for _, l := range lines[:min(len(lines), 3)] {

@@ -201,6 +201,15 @@ func baseFacts(f *frame, s *probes.Session) []fact {
 // twoColumns is the width from which facts stand in two columns.
 const twoColumns = 76
 
+// whoWords name a session's client: application, user@database, address.
+func whoWords(s *probes.Session) []string {
+	login := s.User
+	if s.Database != "" {
+		login += "@" + s.Database
+	}
+	return slices.DeleteFunc([]string{s.App, login, s.Addr}, func(x string) bool { return x == "" })
+}
+
 // labelWidth is the cells of a fact's label.
 const labelWidth = 12
 

@@ -137,3 +137,15 @@ func TestNothingIsClaimedWithoutAReading(t *testing.T) {
 	d.hasNot("nobody waits")
 	d.hasNot("0 sessions")
 }
+
+// TestSafeSnapshotAdviceIsAimedAt: the line that says what to end is about that.
+func TestSafeSnapshotAdviceIsAimedAt(t *testing.T) {
+	d, _ := enderDrawn(t, 120, 50, Options{}, recorded(t, "locks"))
+	d.goToRow("begin it without DEFERRABLE")
+	d.press("K")
+	d.has("Terminate 23571?")
+	d.press("esc")
+	d.goToRow("waits for a safe snapshot")
+	d.press("K")
+	d.has("Terminate 23572?")
+}

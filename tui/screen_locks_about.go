@@ -94,7 +94,7 @@ func (s *locksScreen) nodeStrip(t *theme.Theme, x lockRow, w int) []string {
 	f := fr.forest()
 	who := []theme.Span{{Role: theme.Strong, Text: nodeName(n)}, {Text: "  " + n.Role}}
 	if p := n.Session; p != nil {
-		for _, text := range []string{p.App, p.User, p.Database, p.Addr, p.State} {
+		for _, text := range append(whoWords(p), p.State) {
 			if text != "" && text != n.Role {
 				who = append(who, theme.Span{Role: theme.Dim, Text: "  " + text})
 			}

@@ -247,11 +247,21 @@ func (b *lockRows) safe(s *waits.SafeSnapshot) {
 	b.line("safe "+name, name, lockRow{node: s.Waiter}, theme.Span{Role: theme.Strong, Text: name + " waits for a safe snapshot"},
 		theme.Span{Text: ", " + waitAge(s.Wait)}, theme.Span{Role: theme.Dim, Text: ", until these read-write transactions end"})
 	if s.Best.Text != "" {
-		b.line("best safe "+name, name, lockRow{node: s.Waiter}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: s.Best.Text})
+		b.line("best safe "+name, name, lockRow{node: advisedOf(s)}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: s.Best.Text})
 	}
 	for _, x := range s.Blockers {
 		b.nodes = append(b.nodes, b.branch(nil, x))
 	}
+}
+
+// advisedOf is the session that the line below a wait for a safe snapshot is about.
+func advisedOf(s *waits.SafeSnapshot) *waits.Node {
+	for _, n := range s.Blockers {
+		if n.Key == s.Best.Key {
+			return n
+		}
+	}
+	return s.Waiter
 }
 
 // suspects are the sessions that activity alone points at.

@@ -99,11 +99,26 @@ func (r *running) typeKeys(s string) {
 // until waits for text on the screen.
 func (r *running) until(text string) {
 	r.t.Helper()
-	for range 500 {
+	for range 6000 {
 		if strings.Contains(r.term.screen(), text) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+	r.t.Fatalf("%q does not appear; the screen is\n%s", text, r.term.screen())
+}
+
+// press presses keys until text is on the screen.
+func (r *running) press(keys, text string) {
+	r.t.Helper()
+	for range 600 {
+		r.typeKeys(keys)
+		for range 10 {
+			if strings.Contains(r.term.screen(), text) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 	r.t.Fatalf("%q does not appear; the screen is\n%s", text, r.term.screen())
 }
