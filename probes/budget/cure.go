@@ -26,9 +26,12 @@ func (p *plan) cures(s *Sum) []string {
 	if s.Verdict == OK {
 		return ways
 	}
-	i := p.largestRole(s)
+	i, part := p.largestRole(s)
+	if k := largestPooler(s); k >= 0 && s.Poolers[k].Cap > part {
+		ways = p.smallerPooler(p.poolers[k])
+	}
 	if i >= 0 {
-		ways = p.smaller(p.roles[i])
+		ways = append(ways, p.smaller(p.roles[i])...)
 	}
 	if way := p.oneJobAtATime(); way != "" {
 		ways = append(ways, way)
@@ -51,10 +54,10 @@ func (p *plan) cures(s *Sum) []string {
 	return ways
 }
 
-// largestRole is the index of the role with the largest part of the peak; -1
-// none.
-func (p *plan) largestRole(s *Sum) int {
-	best, at := 0, -1
+// largestRole is the index of the role with the largest part of the peak, and the
+// part; -1 none.
+func (p *plan) largestRole(s *Sum) (at, best int) {
+	at = -1
 	for i, r := range s.Roles {
 		part := r.Cap
 		if r.InSurge {
@@ -64,15 +67,46 @@ func (p *plan) largestRole(s *Sum) int {
 			best, at = part, i
 		}
 	}
+	return at, best
+}
+
+// largestPooler is the index of the pooler with the largest server side; -1 none.
+func largestPooler(s *Sum) int {
+	at := -1
+	for i, b := range s.Poolers {
+		if at < 0 || b.Cap > s.Poolers[at].Cap {
+			at = i
+		}
+	}
 	return at
+}
+
+// smallerPooler lists the sizes of a pooler that, made smaller, make all fit.
+func (p *plan) smallerPooler(b *PoolerDecl) []string {
+	var out []string
+	part := func() int { return b.sum().Cap }
+	largest := &b.Pools[0] // Parse sees to it that there is one
+	for i := range b.Pools {
+		if q := &b.Pools[i]; q.Size > largest.Size {
+			largest = q
+		}
+	}
+	if n := p.most(part, &largest.Size, 1, nil); n > 0 {
+		out = append(out, fmt.Sprintf("size of %s of %s at most %d (now %d)", largest.Name, b.Name, n, largest.Size))
+	}
+	if n := p.most(part, &b.Instances, 1, nil); n > 0 {
+		out = append(out, fmt.Sprintf("at most %s of %s (now %d)", number(n, "instance", "instances"), b.Name, b.Instances))
+	}
+	return out
 }
 
 // smaller lists the sizes of a role that, made smaller, make all fit: the most
 // each may be.
 func (p *plan) smaller(r *Role) []string {
 	var out []string
+	part := func() int { return p.roleSum(r).Cap }
 	counted := func(size *int, one, many string) {
-		if n := p.most(r, size, 1, nil); n > 0 {
+		if n := p.most(part, size, 1, nil); n > 0 {
 			out = append(out, fmt.Sprintf("at most %s of %s (now %d)", number(n, one, many), r.Name, *size))
 		}
 	}
@@ -90,7 +124,7 @@ func (p *plan) smaller(r *Role) []string {
 			continue
 		}
 		try := now
-		n := p.most(r, &try, prm.lo, func() { r.Params[prm.name] = try })
+		n := p.most(part, &try, prm.lo, func() { r.Params[prm.name] = try })
 		if delete(r.Params, prm.name); given {
 			r.Params[prm.name] = now
 		}
@@ -123,11 +157,11 @@ func number(n int, one, many string) string {
 // cure anybody would choose.
 const leastPart = 3
 
-// most is the largest value below the present one, at least lo, of a size of r
-// with which all fits; -1 when there is none. set is told of each value that is
-// tried. The sum is monotone in every size.
-func (p *plan) most(r *Role, size *int, lo int, set func()) int {
-	was, part := *size, p.roleSum(r).Cap
+// most is the largest value below the present one, at least lo, of a size with
+// which all fits; -1 when there is none. part is what its owner takes, set is told
+// of each value that is tried. The sum is monotone in every size.
+func (p *plan) most(part func() int, size *int, lo int, set func()) int {
+	was, before := *size, part()
 	defer func() { *size = was }()
 	// Sizes that are too small for another of the same pool (a max below its min)
 	// are impossible: those count as fitting until the search is over.
@@ -149,7 +183,7 @@ func (p *plan) most(r *Role, size *int, lo int, set func()) int {
 			hi = mid
 		}
 	}
-	if try(lo); !p.possible() || mul(p.roleSum(r).Cap, leastPart) < part {
+	if try(lo); !p.possible() || mul(part(), leastPart) < before {
 		return -1
 	}
 	return lo
