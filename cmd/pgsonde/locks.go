@@ -37,7 +37,7 @@ func (c *locksCmd) Run(a *app) error {
 		f := waits.Build(snap, snap.Locks, file.RoleOf)
 		f.Keep(c.MinWait)
 		caps := budget.Use(file, snap).Caps()
-		p := treePrinter{f: f, glyphs: treeGlyphs(a.cli.ASCII), caps: caps, least: c.MinWait, suspects: suspects(a, s, f, file)}
+		p := treePrinter{f: f, glyphs: treeGlyphs(a.cli.ASCII), caps: caps, least: c.MinWait, suspects: suspects(a, s, f, file), masked: snap.Server.Masked}
 		findings := waits.Findings(f, caps)
 		if a.cli.Format == "json" {
 			err = a.printJSON(locksDocument(snap, f, findings, p.suspects))
@@ -94,6 +94,7 @@ type treePrinter struct {
 	caps     map[string]int
 	least    time.Duration // trees with shorter waits are hidden
 	suspects []*waits.Node
+	masked   bool // this login sees no states and statements of other roles
 }
 
 func (p *treePrinter) print(findings []probes.Finding) {
@@ -155,6 +156,12 @@ func (p *treePrinter) sum() {
 	fmt.Fprintln(p.w, strings.Join(parts, ", "))
 	if f.Hidden > 0 {
 		fmt.Fprintf(p.w, "~ %s below %s hidden\n", plural(f.Hidden, "tree"), p.least)
+	}
+	if n := len(f.Torn); n > 0 {
+		fmt.Fprintf(p.w, "~ %s changed while this was read\n", plural(n, "session"))
+	}
+	if p.masked {
+		fmt.Fprintln(p.w, "~ states and statements of other roles are hidden from this login: grant pg_read_all_stats")
 	}
 	if f.Unasked > 0 {
 		fmt.Fprintf(p.w, "~ %d more waiters were not asked whom they wait for\n", f.Unasked)
