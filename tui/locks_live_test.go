@@ -86,7 +86,7 @@ func (s *stage) blockedOn(c *pgserver.Conn, app, sql string) {
 
 // freed waits until n waiting statements have run.
 func (s *stage) freed(n int) []string {
-	for range 300 {
+	for range 6000 {
 		s.mu.Lock()
 		out := append([]string{}, s.ran...)
 		s.mu.Unlock()
