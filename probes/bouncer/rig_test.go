@@ -126,7 +126,7 @@ func (g *rig) look() *View {
 // view.
 func (g *rig) until(what string, ok func(*View) bool) *View {
 	g.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		v := g.look()
 		if ok(v) {
 			return v

@@ -105,7 +105,7 @@ func (b *bench) until(user, file, rule string, fires bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		u := b.look(user, f)
 		i := slices.IndexFunc(u.Findings, func(x probes.Finding) bool { return x.Rule == rule })
 		if (i >= 0) == fires {

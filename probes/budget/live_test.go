@@ -89,7 +89,7 @@ func (st *stage) use() *budget.Usage {
 // holds its slot until its backend is gone.
 func (st *stage) settled(used int) *budget.Usage {
 	st.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(60 * time.Second)
 	for {
 		u := st.use()
 		if u.Used == used {
