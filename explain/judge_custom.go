@@ -111,7 +111,7 @@ func (j *judgement) sixth(ctx context.Context, catalog Catalog, last Case) error
 	err := j.confined(ctx, s, func(ctx context.Context) error {
 		return j.prepared(ctx, j.ask.sql, j.ask.types, func(ctx context.Context, name string) (err error) {
 			for range 6 {
-				if p, err = j.execute(ctx, name, last.Params, ask{}); err != nil {
+				if p, err = j.execute(ctx, name, last.Params, j.ask.types, ask{}); err != nil {
 					return err
 				}
 			}

@@ -123,7 +123,7 @@ func (j *judgement) withHypothetical(ctx context.Context, a ask, create string) 
 			return err
 		}
 		return j.prepared(ctx, a.sql, a.types, func(ctx context.Context, name string) (err error) {
-			out, err = j.execute(ctx, name, slices.Repeat([]string{"NULL"}, len(a.types)), ask{})
+			out, err = j.execute(ctx, name, slices.Repeat([]string{"NULL"}, len(a.types)), nil, ask{})
 			return err
 		})
 	})

@@ -52,7 +52,7 @@ type Runner struct {
 	asked   map[string]bool
 	spreads map[string]spread
 	hypopg  string // quoted schema of the extension
-	serial  int    // of prepared statements
+	serial  int    // of the name of prepared statements, while another has the plain one
 }
 
 // Open connects with the DSN (as for psql) and looks at what the login may do.
@@ -230,9 +230,16 @@ func (r *Runner) fetch(ctx context.Context, sql string, args ...string) ([][][]b
 // protocol's statements; ExecParams keeps a second statement out. Types name
 // parameters whose type the server cannot infer, "" or a missing one leaves it
 // to the server.
+//
+// The name is the same each time, for pg_stat_statements keeps every text of an
+// EXPLAIN EXECUTE, and a thousand names would drive out what others look for. A
+// savepoint lets a failed statement be dropped in the same transaction, behind a
+// pooler too.
 func (r *Runner) prepared(ctx context.Context, sql string, types []string, f func(ctx context.Context, name string) error) error {
-	r.serial++
-	name := fmt.Sprintf("pgsonde_explain_%d", r.serial)
+	name := "pgsonde_explain"
+	if r.serial > 0 {
+		name += fmt.Sprintf("_%d", r.serial)
+	}
 	list := ""
 	if len(types) > 0 {
 		named := make([]string, len(types))
@@ -244,19 +251,30 @@ func (r *Runner) prepared(ctx context.Context, sql string, types []string, f fun
 		list = " (" + strings.Join(named, ", ") + ")"
 	}
 	if err := r.send(ctx, "PREPARE "+name+list+" AS "+sql); err != nil {
+		if isCode(err, "42P05") { // somebody left it behind in a pooler's connection
+			r.serial++
+		}
 		return shifted(err, len("PREPARE "+name+list+" AS "))
 	}
-	err := f(ctx, name)
-	if err != nil { // the transaction is aborted: it has to end before DEALLOCATE works
+	err := r.send(ctx, "SAVEPOINT pgsonde")
+	if err == nil {
+		err = f(ctx, name)
+	}
+	if err != nil {
 		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer stop()
-		if r.send(end, "ROLLBACK") == nil {
+		if r.send(end, "ROLLBACK TO SAVEPOINT pgsonde") == nil {
 			_ = r.send(end, "DEALLOCATE "+name)
-			_ = r.send(end, "BEGIN READ ONLY") // for the ROLLBACK of confined
 		}
 		return err
 	}
 	return r.send(ctx, "DEALLOCATE "+name)
+}
+
+// isCode reports an error of the server with that SQLSTATE.
+func isCode(err error, code string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == code
 }
 
 // shifted moves the error position of a statement behind a prefix of ours back

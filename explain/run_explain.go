@@ -55,6 +55,9 @@ type Plan struct {
 func (r *Runner) explain(ctx context.Context, a ask) (Plan, error) {
 	a.generic = a.mode == genericPlan
 	p, err := r.explainOnce(ctx, a)
+	if isCode(err, "42P05") { // by the next name
+		p, err = r.explainOnce(ctx, a)
+	}
 	if err == nil && a.args == nil && !a.keepParts && prunedAway(p) {
 		a.keepParts = true
 		return r.explainOnce(ctx, a)
@@ -75,7 +78,7 @@ func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {
 				}
 				args = slices.Repeat([]string{"NULL"}, len(types))
 			}
-			out, err = r.execute(ctx, name, args, a)
+			out, err = r.execute(ctx, name, args, types, a)
 			out.types = types
 			return err
 		})
@@ -83,9 +86,9 @@ func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {
 	return out, err
 }
 
-// execute explains EXECUTE of the prepared statement, with args in the place of
-// those of a.
-func (r *Runner) execute(ctx context.Context, name string, args []string, a ask) (Plan, error) {
+// execute explains EXECUTE of the prepared statement with args of those types, in
+// the place of those of a.
+func (r *Runner) execute(ctx context.Context, name string, args, types []string, a ask) (Plan, error) {
 	options := "VERBOSE, FORMAT JSON"
 	switch {
 	case a.analyze && a.timing:
@@ -93,9 +96,9 @@ func (r *Runner) execute(ctx context.Context, name string, args []string, a ask)
 	case a.analyze:
 		options = "ANALYZE, BUFFERS, TIMING OFF, VERBOSE, FORMAT JSON"
 	}
-	call := ""
-	if len(args) > 0 {
-		call = "(" + strings.Join(args, ", ") + ")"
+	call, err := r.bind(ctx, args, types)
+	if err != nil {
+		return Plan{}, err
 	}
 	rows, err := r.fetch(ctx, "EXPLAIN ("+options+") EXECUTE "+name+call)
 	if err != nil {
@@ -109,6 +112,41 @@ func (r *Runner) execute(ctx context.Context, name string, args []string, a ask)
 		return Plan{}, err
 	}
 	return Plan{Tree: tree, Raw: rows[0][0]}, nil
+}
+
+// bind writes the arguments of EXECUTE. The values stand in settings of the
+// transaction, not in the text: pg_stat_statements keeps the texts, and before 16
+// it does not strip them of constants.
+func (r *Runner) bind(ctx context.Context, args, types []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	call := slices.Clone(args)
+	var sets []string
+	for i, arg := range args {
+		if arg == "NULL" || i >= len(types) || types[i] == "" || truncates(types[i]) {
+			continue
+		}
+		name := fmt.Sprintf("'pgsonde.v%d'", i+1)
+		sets = append(sets, "pg_catalog.set_config("+name+", ("+arg+")::pg_catalog.text, true)")
+		call[i] = "pg_catalog.current_setting(" + name + ")::" + types[i]
+	}
+	if len(sets) > 0 {
+		if err := r.send(ctx, "SELECT "+strings.Join(sets, ", ")); err != nil {
+			return "", err
+		}
+	}
+	return "(" + strings.Join(call, ", ") + ")", nil
+}
+
+// truncates: a cast to a type of that name makes its values one character or bit.
+func truncates(typ string) bool {
+	for _, short := range []string{"character", "bit"} {
+		if strings.HasPrefix(typ, short) && !strings.HasPrefix(typ, short+" varying") {
+			return true
+		}
+	}
+	return false
 }
 
 // complete reports that every parameter of the statement has a type.
