@@ -150,6 +150,47 @@ func (c *Cursor) collect(t Term) {
 		}
 		return true
 	})
+	c.dropEnds(t.Whole)
+}
+
+// dropEnds takes from the values of the leading key those that are only compared
+// where the scan ends: a limit in each branch is no value of the cursor.
+func (c *Cursor) dropEnds(whole *sqltext.Expr) {
+	k := &c.Keys[0]
+	if len(k.Values) < 2 {
+		return
+	}
+	starts := make([]bool, len(k.Values))
+	walkNot(whole, false, func(e *sqltext.Expr, not bool) {
+		if e.Kind != sqltext.Compare && e.Kind != sqltext.Between && e.Kind != sqltext.Distinct {
+			return
+		}
+		t := Term{Expr: e, Not: not}
+		_, near := t.Implied(k.Key, c.Side)
+		_, far := t.Implied(k.Key, -c.Side)
+		for i, v := range k.Values {
+			mentioned := !e.Walk(func(x *sqltext.Expr) bool { return !sqltext.Equal(x, v) })
+			starts[i] = starts[i] || mentioned && (near || !far)
+		}
+	})
+	var left []*sqltext.Expr
+	for i, v := range k.Values {
+		if starts[i] {
+			left = append(left, v)
+		}
+	}
+	if len(left) > 0 {
+		k.Values = left
+	}
+}
+
+// walkNot calls f for a condition and its parts, and says which stand under an odd
+// number of NOTs.
+func walkNot(e *sqltext.Expr, not bool, f func(e *sqltext.Expr, not bool)) {
+	f(e, not)
+	for _, a := range e.Args {
+		walkNot(a, not != (e.Kind == sqltext.Not), f)
+	}
 }
 
 // pair notes a comparison of a key with a value, rows pair by pair.

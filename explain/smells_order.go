@@ -226,6 +226,8 @@ func (s *smeller) precedence(c *Cursor) bool {
 			all++
 			if f := comp.compile(t.Whole); f != nil {
 				part.args, own = append(part.args, f), append(own, t.Whole.Text())
+			} else if c.mentioned(t.Whole) > 0 { // a limit of the cursor's own key is no filter
+				return false
 			} else if text := t.Whole.Text(); !slices.Contains(filters, text) {
 				filters = append(filters, text)
 			}
