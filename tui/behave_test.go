@@ -188,6 +188,7 @@ func TestConfirmOnlyOnY(t *testing.T) {
 	for _, k := range []string{"y", "n", "enter", "esc", "q"} {
 		done := false
 		d.apply(result{open: newConfirm("Terminate", []string{"pid 1"}, result{do: func(*model) tea.Cmd { done = true; return nil }})})
+		d.reads()
 		d.has("y do it")
 		d.press(k)
 		d.hasNot("y do it")

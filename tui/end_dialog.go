@@ -9,6 +9,7 @@ import (
 
 // endDialog asks before a session is ended, and then says what came of it.
 type endDialog struct {
+	guard
 	verb    waits.Verb
 	asked   waits.Verb // by key; the advised session has its own
 	targets []endTarget
@@ -69,6 +70,7 @@ func (d *endDialog) load(f *frame) {
 // next goes to another session on offer; to the advised one with what is advised.
 func (d *endDialog) next() {
 	d.at, d.sure = (d.at+1)%len(d.targets), false
+	d.renew()
 	d.verb = d.asked
 	if v, ok := d.advised(d.now()); ok && d.now().label == "advised" {
 		d.verb = v
@@ -89,6 +91,12 @@ func (d *endDialog) advised(x *endTarget) (v waits.Verb, ok bool) {
 // signals says that a verb is one of the dialog's.
 func signals(v waits.Verb) bool { return v == waits.Cancel || v == waits.Terminate }
 
+// ask turns to another verb.
+func (d *endDialog) ask(v waits.Verb) {
+	d.verb, d.asked, d.sure = v, v, false
+	d.renew()
+}
+
 func (d *endDialog) key(k string, _ action) (result, bool) {
 	if d.outcome != "" {
 		return result{}, true
@@ -101,14 +109,15 @@ func (d *endDialog) key(k string, _ action) (result, bool) {
 	case k == "tab":
 		d.next()
 	case k == "C":
-		d.verb, d.asked, d.sure = waits.Cancel, waits.Cancel, false
+		d.ask(waits.Cancel)
 	case k == "K":
-		d.verb, d.asked, d.sure = waits.Terminate, waits.Terminate, false
+		d.ask(waits.Terminate)
 	case k == "esc", k == "q", k == "n":
 		return result{}, true
-	case x.gone, !useful(effect):
+	case x.gone, !useful(effect), !d.ready:
 	case k == "y" && effect == waits.Harmful && !d.sure:
 		d.sure = true
+		d.renew()
 	case k == "Y" && d.sure, k == "y" && effect != waits.Harmful:
 		d.outcome, d.again = "sending", true
 		return result{do: sendEnd(d)}, false

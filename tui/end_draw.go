@@ -245,6 +245,9 @@ func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 	case useful(e):
 		add("y", name)
 	}
+	if !d.ready { // the others stay in their places
+		s = []theme.Span{{Text: theme.Pad("", t.SpansWidth(s))}}
+	}
 	if len(d.targets) > 1 {
 		add("tab", d.tabWords(w))
 	}

@@ -73,7 +73,7 @@ func TestLiveExplain(t *testing.T) {
 	r.typeKeys("\r")
 	r.until("after the fix")
 	r.typeKeys("a")
-	r.until("READ ONLY")
+	r.until("y do it")
 	r.typeKeys("y")
 	r.until("before, cursor at")
 	r.until("after, cursor at")

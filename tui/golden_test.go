@@ -75,10 +75,20 @@ func (d *drawn) answer(s *probes.Snapshot) {
 	})
 }
 
-// press sends keys by name; a text of several characters is typed.
+// press sends keys by name; a text of several characters is typed. Between them
+// passes the time that a question needs to be read.
 func (d *drawn) press(keys ...string) {
 	for _, k := range keys {
 		d.send(keyPress(k))
+		d.reads()
+	}
+}
+
+// reads lets the time pass in which a question is read.
+func (d *drawn) reads() {
+	d.guardNew()
+	if o, ok := d.over.(guarded); ok {
+		d.send(readyMsg{o.guarding().n})
 	}
 }
 

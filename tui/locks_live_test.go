@@ -151,6 +151,7 @@ func TestEndingTheRootFreesExactlyThePromised(t *testing.T) {
 	}
 	r.typeKeys("K")
 	r.until("terminate frees 1 at once, up to 6 in turn")
+	r.until("y terminate")
 	r.typeKeys("y")
 	r.until("freed 7 of 7 after")
 	got := s.freed(7)
@@ -246,6 +247,7 @@ func TestCancelOfTheQueuedRequestFreesThoseBehind(t *testing.T) {
 	r.until("tab advised: cancel")
 	r.typeKeys("\t")
 	r.until("cancel frees 3 sessions")
+	r.until("y cancel")
 	r.typeKeys("y")
 	r.until("freed 3 of 3 after")
 	if got := s.freed(3); len(got) != 3 {

@@ -26,6 +26,7 @@ type model struct {
 	cur   int
 	desk  *desk   // what the Explain screens ask
 	over  overlay // drawn above the body; nil none
+	asked int     // questions so far, for their guards
 	input *prompt // takes the keys while it is there; nil none
 
 	ring   ring

@@ -49,25 +49,34 @@ func frameBox(t *theme.Theme, title string, lines []string, maxW int) []string {
 
 // confirm asks before something that cannot be undone; only y does it.
 type confirm struct {
+	guard
 	head  string
 	lines []string
 	yes   result
 }
 
 func newConfirm(title string, lines []string, yes result) *confirm {
-	return &confirm{title, lines, yes}
+	return &confirm{head: title, lines: lines, yes: yes}
 }
 
 func (c *confirm) title() string { return c.head }
 
 func (c *confirm) key(k string, _ action) (result, bool) {
 	if k == "y" {
+		if !c.ready {
+			return result{}, false
+		}
 		return c.yes, true
 	}
 	return result{}, true
 }
 
-func (c *confirm) footer() []string { return []string{"y", "do it", "any other key", "no"} }
+func (c *confirm) footer() []string {
+	if !c.ready {
+		return []string{"any other key", "no"}
+	}
+	return []string{"y", "do it", "any other key", "no"}
+}
 
 // draw wraps the text; where it is too high its end goes, never the keys.
 func (c *confirm) draw(t *theme.Theme, w, h int) []string {
@@ -79,7 +88,11 @@ func (c *confirm) draw(t *theme.Theme, w, h int) []string {
 		}
 		out = append(out, wrap(t, theme.Normal, "", l, w)...)
 	}
-	keys := []string{"", t.Line(w, theme.Span{Role: theme.Key, Text: "y"}, theme.Span{Role: theme.Dim, Text: " do it   any other key: no"})}
+	yes := []theme.Span{{Role: theme.Key, Text: "y"}, {Role: theme.Dim, Text: " do it   "}}
+	if !c.ready {
+		yes = []theme.Span{{Text: theme.Pad("", t.SpansWidth(yes))}}
+	}
+	keys := []string{"", t.Line(w, append(yes, theme.Span{Role: theme.Dim, Text: "any other key: no"})...)}
 	if h < len(out)+2 {
 		keys = keys[1:]
 	}

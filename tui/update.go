@@ -19,7 +19,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.drawn = nil
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return m, tea.Batch(m.key(msg), m.settle())
+		return m, tea.Batch(m.key(msg), m.guardNew(), m.settle())
 	case tea.PasteMsg:
 		return m, tea.Batch(m.paste(msg), m.settle())
 	case tea.WindowSizeMsg:
@@ -50,6 +50,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.ended(msg)
 	case copiedMsg:
 		return m, m.copied(msg)
+	case readyMsg:
+		m.readable(msg)
 	case hushMsg:
 		if msg.n == m.flash.n {
 			m.flash.text = ""
