@@ -131,12 +131,12 @@ func TestAnEndedRowStandsStill(t *testing.T) {
 	d.goToRow("23568")
 	d.answer(later(snaps[1], 5*time.Minute, 23568))
 	first := d.text()
-	for _, want := range []string{"x", "23568", "ended", "0:13"} {
+	for _, want := range []string{"x", "23568", "left", "0:13"} {
 		if !strings.Contains(d.selectedLine(), want) {
 			t.Errorf("%q is not in the row %q", want, d.selectedLine())
 		}
 	}
-	d.says("ended: it waits for nothing and blocks nobody any more; as it was at 11:37:53Z")
+	d.says("left: 23568 waits for nothing and blocks nobody any more; as it was at 11:37:53Z")
 	d.answer(later(snaps[1], 15*time.Minute, 23568))
 	pick := func(s string) []string {
 		var out []string

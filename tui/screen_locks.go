@@ -23,6 +23,7 @@ type locksScreen struct {
 
 	follow string // the row that the cursor goes after, "" none
 	path   string // only this row's way to its root is shown, "" all
+	slid   slid
 }
 
 // lockRow is what a row is about.
@@ -31,7 +32,7 @@ type lockRow struct {
 	node  *waits.Node
 	group *lockGroup
 	stub  bool   // the node's own row stands under another root
-	seen  *frame // it ended under the cursor: the last reading that had it
+	seen  *frame // it left the forest under the cursor: the last reading that had it
 }
 
 func newLocks(g theme.Glyphs) *locksScreen {
@@ -43,7 +44,7 @@ func newLocks(g theme.Glyphs) *locksScreen {
 		{ID: "for", Title: "for", Right: true, Min: 5, Max: 8},
 		{ID: "query", Title: "statement", Min: 12, Grow: true, Prio: 7},
 	})}
-	s.tree.SayEnded("state", "ended")
+	s.tree.SayEnded("state", "left")
 	return s
 }
 
@@ -84,8 +85,15 @@ func (s *locksScreen) want(w *probes.Want) {
 
 // enter starts with the worst tree on top again.
 func (s *locksScreen) enter() {
-	s.order, s.notes = nil, 0
+	s.order, s.notes, s.slid = nil, 0, slid{}
+	s.tree.Forget()
 	s.tree.Top()
+}
+
+// cursor is the row that it stands on, "" none.
+func (s *locksScreen) cursor() string {
+	r, _ := s.tree.Selected()
+	return r.Key
 }
 
 // inUse says that the cursor was moved away from the top, so that rows should
@@ -100,10 +108,12 @@ func (s *locksScreen) load(f *frame) {
 	s.f = f
 	used := s.inUse() || !f.live
 	s.sticking()
+	was := s.cursor()
 	b := &lockRows{g: s.g, f: f, forest: f.forest(), caps: f.use.Caps(), rows: map[string]lockRow{}}
-	if r, ok := s.tree.Selected(); ok {
-		b.selected = r.Key
-		b.kept = s.rows[r.Key]
+	if used {
+		b.selected, b.kept = was, s.rows[was]
+	} else {
+		s.tree.Forget() // nothing is kept on a screen that nobody uses
 	}
 	trees := s.sorted(b.forest, used)
 	s.trees = len(trees)
@@ -114,11 +124,11 @@ func (s *locksScreen) load(f *frame) {
 			s.path, nodes = "", b.nodes
 		}
 	}
-	if b.rows[b.selected] == (lockRow{}) && b.kept.node != nil {
+	if b.rows[b.selected] == (lockRow{}) && (b.kept.node != nil || b.kept.tree != nil) {
 		if b.kept.seen == nil {
 			b.kept.seen = before
 		}
-		b.rows[b.selected] = b.kept // it ended: what is said of it is of then
+		b.rows[b.selected] = b.kept // it is gone: what is said of it is of then
 	}
 	s.rows = b.rows
 	s.tree.SetNodes(nodes)
@@ -132,6 +142,7 @@ func (s *locksScreen) load(f *frame) {
 	case !used:
 		s.tree.Top()
 	}
+	s.slid.note(was, s.cursor(), f)
 	n := len(s.above())
 	if used {
 		n = max(n, s.notes)
@@ -224,7 +235,11 @@ func (s *locksScreen) act(a action) (result, bool) {
 	}
 	x := s.rows[r.Key]
 	if x.seen != nil && (a == actCancel || a == actTerminate || a == actFollow || a == actPath) {
-		return result{say: nodeName(x.node) + " waits for nothing and blocks nobody any more"}, true
+		return result{say: goneWord(x)}, true
+	}
+	if (a == actCancel || a == actTerminate) && s.slid.recent(r.Key, s.f) {
+		s.slid = slid{}
+		return result{say: "the list has just moved under the cursor: look, and press it again"}, true
 	}
 	switch a {
 	case actFollow:

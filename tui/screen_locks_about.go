@@ -32,6 +32,8 @@ func (s *locksScreen) below(t *theme.Theme) []string {
 		return under(t, nil, s.pane(t, s.w-6, stripLines-1), s.w, stripLines)
 	}
 	switch {
+	case x.node == nil && x.seen != nil:
+		out = append(out, say(theme.Warn, "~ "+goneText(x)))
 	case x.node != nil:
 		role, first, second := s.nodeLines(x)
 		out = append(out, say(role, first), say(theme.Dim, second))
@@ -48,8 +50,23 @@ func (s *locksScreen) below(t *theme.Theme) []string {
 }
 
 // goneText stands where a row says what it was when it was seen last.
-func goneText(f *frame) string {
-	return "ended: it waits for nothing and blocks nobody any more; as it was at " + clock(f.snap.At)
+func goneText(x lockRow) string {
+	word := "left: "
+	if x.node == nil {
+		word = "over: "
+	}
+	return word + goneWord(x) + "; as it was at " + clock(x.seen.snap.At)
+}
+
+// goneWord says why there is nothing to do about a row that is gone.
+func goneWord(x lockRow) string {
+	switch {
+	case x.group != nil:
+		return "they wait side by side no longer"
+	case x.node == nil:
+		return nodeName(x.tree.Root) + " heads no tree any more"
+	}
+	return nodeName(x.node) + " waits for nothing and blocks nobody any more"
 }
 
 // seen is the reading that a row is described from.
@@ -68,7 +85,7 @@ func (s *locksScreen) nodeLines(x lockRow) (role theme.Role, first, second strin
 		second = clean.SQL(n.Session.Query, lineBytes)
 	}
 	if x.seen != nil {
-		return theme.Warn, "~ " + goneText(fr), second
+		return theme.Warn, "~ " + goneText(x), second
 	}
 	var parts []string
 	if x := n.Session; x != nil && x.App != "" && x.App != n.Role {
@@ -108,7 +125,7 @@ func (s *locksScreen) nodeStrip(t *theme.Theme, x lockRow, w int) []string {
 	}
 	out := []string{t.Line(w, who...)}
 	if x.seen != nil {
-		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ " + goneText(fr)}))
+		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ " + goneText(x)}))
 	}
 	out = append(out, drawFacts(t, lockFacts(f, n), w)...)
 	if notes := f.Notes(n); len(notes) > 0 {
@@ -172,6 +189,8 @@ func (s *locksScreen) pane(t *theme.Theme, w, h int) []string {
 	}
 	var out []string
 	switch {
+	case x.node == nil && x.seen != nil:
+		out = wrap(t, theme.Warn, "~ ", goneText(x), w)
 	case x.node != nil && w >= twoColumns:
 		out = s.nodeStrip(t, x, w)
 	case x.node != nil:
@@ -225,7 +244,7 @@ func (s *locksScreen) nodePane(t *theme.Theme, x lockRow, w int) []string {
 		out[0] = t.Line(w, theme.Span{Role: theme.Strong, Text: nodeName(n)})
 	}
 	if x.seen != nil {
-		out = append(out, wrap(t, theme.Warn, "~ ", goneText(fr), w)...)
+		out = append(out, wrap(t, theme.Warn, "~ ", goneText(x), w)...)
 	}
 	out = append(out, drawFacts(t, lockFacts(f, n), w)...)
 	for _, note := range f.Notes(n) {

@@ -68,10 +68,8 @@ func (b *lockRows) group(t *waits.Tree, n *waits.Node, g *lockGroup) tree.Node {
 	b.rows[key] = lockRow{tree: t, group: g}
 	soft := g.queue || g.nodes[0].Edge.Kind == waits.Soft
 	out := tree.Node{Soft: soft, Folded: len(g.nodes) > foldFrom}
-	find := g.object
 	for _, c := range g.nodes {
 		kid := b.branch(t, c)
-		find += " " + kid.Row.Find
 		if kid.Row.Key == b.selected {
 			out.Folded = false
 		}
@@ -81,7 +79,7 @@ func (b *lockRows) group(t *waits.Tree, n *waits.Node, g *lockGroup) tree.Node {
 	if soft {
 		word = " queued behind"
 	}
-	out.Row = table.Row{Key: key, Find: find, Line: []theme.Span{
+	out.Row = table.Row{Key: key, Find: g.object, Line: []theme.Span{
 		{Role: role, Text: strconv.Itoa(len(g.nodes)) + word},
 		{Role: theme.Dim, Text: " for "},
 		{Text: plain(g.object)},

@@ -62,7 +62,7 @@ func pathIn(n tree.Node, key string) (tree.Node, bool) {
 		n.Kids = nil
 		if hidden > 0 && n.Row.Line == nil {
 			n.Row.Cells = slices.Clone(n.Row.Cells)
-			n.Row.Cells[0].Text += " +" + strconv.Itoa(hidden)
+			n.Row.Cells[0].Rest = " +" + strconv.Itoa(hidden)
 		}
 		return n, true
 	}

@@ -27,7 +27,7 @@ func (b *lockRows) trees(all []*waits.Tree) {
 		b.tree(t)
 	}
 	if n := len(b.forest.Alone); n > 0 {
-		b.line("alone", "alone", lockRow{}, theme.Span{Role: theme.Dim, Text: plural(n, "session") + " that nothing seems to block: just granted, or it changed while it was read"})
+		b.head("alone", "", lockRow{}, theme.Span{Role: theme.Dim, Text: plural(n, "session") + " that nothing seems to block: just granted, or it changed while it was read"})
 		for _, x := range b.forest.Alone {
 			b.nodes = append(b.nodes, b.branch(nil, x))
 		}
@@ -40,22 +40,26 @@ func (b *lockRows) trees(all []*waits.Tree) {
 	}
 }
 
-// line adds a row across all columns.
+// head adds a row across all columns that heads those after it.
+func (b *lockRows) head(key, find string, x lockRow, spans ...theme.Span) {
+	b.line(key, find, x, spans...)
+	b.nodes[len(b.nodes)-1].Heads = true
+}
+
+// line adds a row across all columns about those around it.
 func (b *lockRows) line(key, find string, x lockRow, spans ...theme.Span) {
 	b.rows[key] = x
-	b.nodes = append(b.nodes, tree.Node{Row: table.Row{Key: key, Line: spans, Find: find}})
+	b.nodes = append(b.nodes, tree.Node{Row: table.Row{Key: key, Line: spans, Find: find, Aside: true}})
 }
 
 // tree adds a tree: what it costs, what ends it, and the root with all below it.
 func (b *lockRows) tree(t *waits.Tree) {
 	key := nodeKey(t.Root)
 	root := b.branch(t, t.Root)
-	find := root.Row.Find
-	cycle := b.forest.Circle(t)
-	b.line("tree "+key, find, lockRow{tree: t}, b.head(t, cycle)...)
+	b.head("tree "+key, "", lockRow{tree: t}, b.costs(t, b.forest.Circle(t))...)
 	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
 	if text := bestText(t); text != "" {
-		b.line("best "+key, find, lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
+		b.line("best "+key, "", lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
 	}
 	b.nodes = append(b.nodes, root)
 }
@@ -82,8 +86,8 @@ func treeSign(t *waits.Tree, caps map[string]int) theme.Role {
 	return theme.Warn
 }
 
-// head is what a tree costs: victims, the longest wait, the slots by role.
-func (b *lockRows) head(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
+// costs are what a tree costs: victims, the longest wait, the slots by role.
+func (b *lockRows) costs(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
 	n, who := t.Victims, " behind "+nodeName(t.Root)
 	if cycle != nil {
 		who = " in a circle: " + keysText(cycle.Members, 4)
@@ -130,25 +134,17 @@ func (b *lockRows) branch(t *waits.Tree, n *waits.Node) tree.Node {
 	case t != nil && t.Best.Key == n.Key && n.Edge != nil:
 		out.Row.Sign = theme.Warn // what to cancel
 	}
-	find := searchText(n)
+	out.Row.Find = searchText(n)
 	single, groups := split(n.Children)
 	for _, c := range single {
-		kid := b.branch(t, c)
-		find += " " + kid.Row.Find
-		out.Kids = append(out.Kids, kid)
+		out.Kids = append(out.Kids, b.branch(t, c))
 	}
 	for i := range groups {
-		kid := b.group(t, n, &groups[i])
-		find += " " + kid.Row.Find
-		out.Kids = append(out.Kids, kid)
+		out.Kids = append(out.Kids, b.group(t, n, &groups[i]))
 	}
 	if n.Edge == nil && t != nil {
-		for _, kid := range b.stubs(t, n) {
-			find += " " + kid.Row.Find
-			out.Kids = append(out.Kids, kid)
-		}
+		out.Kids = append(out.Kids, b.stubs(t, n)...)
 	}
-	out.Row.Find = find
 	return out
 }
 
@@ -244,10 +240,10 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 
 func (b *lockRows) safe(s *waits.SafeSnapshot) {
 	name := nodeName(s.Waiter)
-	b.line("safe "+name, name, lockRow{node: s.Waiter}, theme.Span{Role: theme.Strong, Text: name + " waits for a safe snapshot"},
+	b.head("safe "+name, searchText(s.Waiter), lockRow{node: s.Waiter}, theme.Span{Role: theme.Strong, Text: name + " waits for a safe snapshot"},
 		theme.Span{Text: ", " + waitAge(s.Wait)}, theme.Span{Role: theme.Dim, Text: ", until these read-write transactions end"})
 	if s.Best.Text != "" {
-		b.line("best safe "+name, name, lockRow{node: advisedOf(s)}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: s.Best.Text})
+		b.line("best safe "+name, "", lockRow{node: advisedOf(s)}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: s.Best.Text})
 	}
 	for _, x := range s.Blockers {
 		b.nodes = append(b.nodes, b.branch(nil, x))
@@ -270,7 +266,7 @@ func (b *lockRows) suspects() {
 	if len(all) == 0 {
 		return
 	}
-	b.line("suspects", "", lockRow{}, theme.Span{Role: theme.Warn, Text: "suspects"},
+	b.head("suspects", "", lockRow{}, theme.Span{Role: theme.Warn, Text: "suspects"},
 		theme.Span{Role: theme.Dim, Text: ": in a transaction now and waiting for no lock, the oldest first"})
 	for i := range all[:min(len(all), 8)] {
 		x := &all[i]

@@ -38,14 +38,16 @@ type Cell struct {
 type Row struct {
 	Key   string
 	Cells []Cell
-	Sign  theme.Role // Warn, Crit or Holder put their sign before the row
-	Head  bool       // heads a group: drawn strong
-	Gone  bool       // ended while it was selected
-	Low   bool       // stands below all others, whatever the order
-	// Line is drawn across all columns instead of the cells. Such a row is not kept
-	// when it ends.
-	Line []theme.Span
-	Find string // what a filter finds besides the cells
+	Sign  theme.Role   // Warn, Crit or Holder put their sign before the row
+	Head  bool         // heads a group: drawn strong
+	Gone  bool         // ended while it was selected
+	Low   bool         // stands below all others, whatever the order
+	Line  []theme.Span // drawn across all columns instead of the cells
+	Find  string       // what a filter finds besides the cells
+	Depth int          // in a tree: how many rows above it it hangs on
+	// Aside is about the row that it hangs on, or heads those that hang on it: a
+	// filter shows it with them, and finds it only by Find.
+	Aside bool
 }
 
 // Model is the state of a table. Its zero value has no columns; use New.
@@ -67,6 +69,8 @@ type Model struct {
 	hidden []bool
 	ended  int // column that says it when a row has ended, -1 none
 	saying string
+	stay   bool // the selected row is shown whatever the filter says
+	forced bool // … and only therefore
 }
 
 // New makes an empty table.
@@ -83,10 +87,10 @@ func NewFixed(cols []Column) *Model {
 
 // SetRows replaces the content; the selection stays on its key.
 func (m *Model) SetRows(rows []Row) {
-	if ghost, ok := m.ghost(rows); ok {
-		i := min(m.at, len(rows))
-		rows = slices.Insert(slices.Clone(rows), i, ghost)
+	if ghost, at, ok := m.ghost(rows); ok {
+		rows = slices.Insert(slices.Clone(rows), at, ghost)
 	}
+	m.stay = len(m.view) > 0 // it passed, or was there already: no refresh takes it away
 	m.rows = rows
 	for _, r := range rows {
 		for c := range min(len(r.Cells), len(m.cols)) {
@@ -107,37 +111,68 @@ func (m *Model) SayEnded(id, text string) {
 	}
 }
 
-// ghost is the selected row when rows no longer have it.
-func (m *Model) ghost(rows []Row) (Row, bool) {
-	if m.sel == "" {
-		return Row{}, false
+// ghost is the selected row, and its place, when rows no longer have it.
+func (m *Model) ghost(rows []Row) (r Row, at int, ok bool) {
+	has := func(all []Row) int { return slices.IndexFunc(all, func(r Row) bool { return r.Key == m.sel }) }
+	if m.sel == "" || has(rows) >= 0 {
+		return Row{}, 0, false
 	}
-	for i := range rows {
-		if rows[i].Key == m.sel {
-			return Row{}, false
+	if at = has(m.rows); at < 0 {
+		return Row{}, 0, false
+	}
+	r = m.rows[at]
+	if at = m.behind(at, rows); r.Depth > 0 && (at == len(rows) || rows[at].Depth == 0) {
+		r.Depth = 0
+	}
+	if r.Gone {
+		return r, at, true
+	}
+	r.Gone, r.Sign = true, theme.Normal
+	switch {
+	case r.Line != nil:
+		r.Line = append([]theme.Span{{Role: theme.Strong, Text: "over: "}}, r.Line...)
+	case len(r.Cells) > 0:
+		r.Cells = slices.Clone(r.Cells)
+		r.Cells[0].Rest = ""
+		if m.ended >= 0 && m.ended < len(r.Cells) {
+			r.Cells[m.ended] = Cell{Text: m.saying}
 		}
 	}
-	for i := range m.rows {
-		if m.rows[i].Key == m.sel && m.rows[i].Line == nil {
-			r := m.rows[i]
-			r.Gone, r.Sign = true, theme.Normal
-			if m.ended >= 0 && m.ended < len(r.Cells) {
-				r.Cells = slices.Clone(r.Cells)
-				r.Cells[m.ended] = Cell{Text: m.saying}
-			}
-			return r, true
-		}
-	}
-	return Row{}, false
+	return r, at, true
 }
+
+// behind is where among new rows the place of the i-th old one is: in a tree behind
+// the last that stood before it.
+func (m *Model) behind(i int, rows []Row) int {
+	if !m.fixed {
+		return min(i, len(rows))
+	}
+	at := make(map[string]int, len(rows))
+	for k := range rows {
+		at[rows[k].Key] = k + 1
+	}
+	for i--; i >= 0; i-- {
+		if k := at[m.rows[i].Key]; k > 0 {
+			return k
+		}
+	}
+	return 0
+}
+
+// Forget lets go of the selected row: the next rows have the cursor where it stands,
+// and no row is kept for it.
+func (m *Model) Forget() { m.sel = "" }
 
 func cellWidth(c Cell) int { return clean.Width(c.Text) + clean.Width(c.Rest) }
 
 // arrange filters and sorts, then finds the selection again.
 func (m *Model) arrange() {
-	m.view = m.view[:0]
-	for i := range m.rows {
-		if m.rows[i].Gone && m.rows[i].Key == m.sel || m.passes(m.rows[i]) {
+	m.view, m.forced = m.view[:0], false
+	for i, ok := range m.passing() {
+		if !ok && m.stay && m.rows[i].Key == m.sel {
+			ok, m.forced = true, true
+		}
+		if ok {
 			m.view = append(m.view, i)
 		}
 	}
@@ -259,54 +294,13 @@ func (m *Model) to(i int) {
 func (m *Model) bury() {
 	n := len(m.rows)
 	m.rows = slices.DeleteFunc(m.rows, func(r Row) bool { return r.Gone && r.Key != m.sel })
-	if len(m.rows) != n {
+	if len(m.rows) != n || m.forced {
 		m.arrange()
 	}
 }
 
 // Count is how many rows pass the filter, and how many there are.
 func (m *Model) Count() (shown, all int) { return len(m.view), len(m.rows) }
-
-// Filter is the text that rows must contain; ! before it inverts.
-func (m *Model) Filter() string { return m.filter }
-
-// SetFilter shows only rows one of whose cells contains s, without regard to case.
-func (m *Model) SetFilter(s string) {
-	if m.filter != s {
-		m.filter = s
-		m.arrange()
-	}
-}
-
-func (m *Model) passes(r Row) bool {
-	want, not := strings.CutPrefix(strings.ToLower(m.filter), "!")
-	if want == "" || r.Head {
-		return true
-	}
-	for _, c := range r.Cells {
-		if strings.Contains(strings.ToLower(c.Text), want) {
-			return !not
-		}
-	}
-	if strings.Contains(strings.ToLower(r.Find), want) {
-		return !not
-	}
-	return not
-}
-
-// Missed says that there is a filter which no row passes, those that head others
-// apart.
-func (m *Model) Missed() bool {
-	if m.filter == "" {
-		return false
-	}
-	for _, i := range m.view {
-		if !m.rows[i].Head {
-			return false
-		}
-	}
-	return true
-}
 
 // NextSort sorts by the next column on screen, and after the last as given.
 // Numbers start with the largest.

@@ -4,6 +4,8 @@
 package tree
 
 import (
+	"strings"
+
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
@@ -15,6 +17,7 @@ type Node struct {
 	Kids   []Node
 	Soft   bool // hangs on its parent by a dashed branch
 	Folded bool // hides its children until they are asked for
+	Heads  bool // the nodes after it, up to the next such, belong to it: a filter keeps them together
 }
 
 // Model is the state of a tree. It is a table that adds folding.
@@ -130,19 +133,36 @@ func pathTo(nodes []Node, key string) []string {
 func (m *Model) flatten() {
 	m.parent, m.kids, m.shut = map[string]string{}, map[string]int{}, map[string]bool{}
 	var rows []table.Row
+	depth := 0
 	for _, n := range m.nodes {
-		rows = m.add(rows, n, "", "")
+		if n.Heads {
+			depth = 0
+		}
+		rows = m.add(rows, n, place{depth: depth})
+		if n.Heads {
+			depth = 1
+		}
 	}
 	m.SetRows(rows)
 }
 
-// add appends a node and its visible descendants. lead is what stands before
-// the node, below what stands before its children.
-func (m *Model) add(rows []table.Row, n Node, lead, below string) []table.Row {
-	r := n.Row
+// place is where a node is drawn: lead is what stands before it, below what stands
+// before its children.
+type place struct {
+	lead, below string
+	depth       int
+}
+
+// add appends a node and its visible descendants.
+func (m *Model) add(rows []table.Row, n Node, at place) []table.Row {
+	r, lead, below := n.Row, at.lead, at.below
+	r.Depth = at.depth
 	m.kids[r.Key] = len(n.Kids)
 	shut := len(n.Kids) > 0 && (m.closed[r.Key] || n.Folded && !m.opened[r.Key])
 	m.shut[r.Key] = shut
+	if shut { // what it hides is found by it
+		r.Find = hidden(r.Find, n.Kids)
+	}
 	sign := ""
 	switch {
 	case len(n.Kids) == 0 && lead == "" && r.Line == nil:
@@ -178,7 +198,25 @@ func (m *Model) add(rows []table.Row, n Node, lead, below string) []table.Row {
 				branch = m.glyphs.SoftElbow
 			}
 		}
-		rows = m.add(rows, k, below+branch, below+deeper)
+		rows = m.add(rows, k, place{below + branch, below + deeper, at.depth + 1})
 	}
 	return rows
+}
+
+// hidden adds to text what a filter finds in nodes and all below them.
+func hidden(text string, nodes []Node) string {
+	var b strings.Builder
+	b.WriteString(text)
+	var add func([]Node)
+	add = func(nodes []Node) {
+		for _, n := range nodes {
+			b.WriteString("\n" + n.Row.Find)
+			for _, c := range n.Row.Cells {
+				b.WriteString("\n" + c.Text)
+			}
+			add(n.Kids)
+		}
+	}
+	add(nodes)
+	return b.String()
 }
