@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/pgsonde/pgsonde/explain/sqltext"
+import (
+	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
 
 // Side says from which side a bound limits a key.
 type Side int8
@@ -19,6 +23,8 @@ type Key struct {
 	// Outer lets values name columns of other relations (another qualifier): the
 	// cursor row is joined in.
 	Outer bool
+	// Loose sees the key through casts and collations too.
+	Loose bool
 	// Exact asks for the same qualifiers, none or the same one.
 	Exact bool
 }
@@ -72,8 +78,9 @@ func Implied(e *sqltext.Expr, key Key, side Side) (Bound, bool) {
 }
 
 type extractor struct {
-	key  Key
-	side Side
+	key   Key
+	side  Side
+	nulls *int // counts the branches that ask for a NULL key, which then are passed over; nil to take them for unbounded
 }
 
 // part is the bound of one part of a condition.
@@ -108,6 +115,11 @@ func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 		return x.any(e.Args, neg)
 	case sqltext.Bool:
 		return part{never: e.Name == "null" || (e.Name == "true") == neg}
+	case sqltext.IsNull, sqltext.IsNotNull:
+		if x.nulls != nil && (e.Kind == sqltext.IsNotNull) == neg && x.key.Matches(e.Args[0]) {
+			*x.nulls++
+			return part{never: true}
+		}
 	case sqltext.Compare:
 		return x.compare(e, neg)
 	case sqltext.Distinct:
@@ -122,12 +134,44 @@ func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 		if !neg && x.key.Matches(e.Args[0]) {
 			return x.values(e.Args[1:])
 		}
+	case sqltext.Opaque:
+		if list := anyOf(e); list != nil && !neg && x.key.Matches(e.Args[0]) {
+			return x.values(list)
+		}
 	case sqltext.Case:
 		if !neg {
 			return x.cases(e)
 		}
 	}
 	return part{}
+}
+
+// anyOf lists v, … of "K = ANY (ARRAY[v, …])", nil for anything else.
+func anyOf(e *sqltext.Expr) []*sqltext.Expr {
+	if e.Name != "any" || len(e.Args) != 2 {
+		return nil
+	}
+	op := strings.Join(strings.Fields(e.Text()[e.Args[0].End-e.Start:e.Args[1].Start-e.Start]), "")
+	array := e.Args[1].Text()
+	for {
+		inner, ok := strings.CutPrefix(strings.TrimSpace(array), "(")
+		if !ok || !strings.HasSuffix(inner, ")") {
+			break
+		}
+		array = strings.TrimSuffix(inner, ")")
+	}
+	if len(array) < 7 || !strings.EqualFold(array[:5], "array") || !strings.EqualFold(strings.Trim(op, "("), "=any") {
+		return nil
+	}
+	items, ok := strings.CutPrefix(strings.TrimSpace(array[5:]), "[")
+	if !ok || !strings.HasSuffix(items, "]") {
+		return nil
+	}
+	row, err := sqltext.ParseExpr("ROW(" + strings.TrimSuffix(items, "]") + ")")
+	if err != nil || row.Kind != sqltext.Row {
+		return nil
+	}
+	return row.Args
 }
 
 // all: the parts hold together, the smallest set without guards is the best.

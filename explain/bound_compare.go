@@ -133,6 +133,9 @@ func (k Key) Matches(e *sqltext.Expr) bool {
 	if sameKey(k.Expr, e) {
 		return true
 	}
+	if k.Loose && (e.Kind == sqltext.Cast || e.Kind == sqltext.Collate) {
+		return k.Matches(e.Args[0])
+	}
 	return e.Kind == sqltext.Cast && k.Expr.Kind == sqltext.Column && isText(e.Name) && isVarchar(k.Type) && sameKey(k.Expr, e.Args[0])
 }
 

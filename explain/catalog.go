@@ -29,6 +29,7 @@ type Column struct {
 	Width      int      // average bytes, 0 unknown
 	NDistinct  *float64 // as in pg_stats: negative is a share of the rows; nil unknown
 	NullFrac   *float64 // nil unknown
+	TopFreq    *float64 // share of the rows that have its commonest value; nil unknown
 	Collation  string   // "default", "C", …; "" for a type without one
 }
 
@@ -100,6 +101,16 @@ func (t *Table) PerValue(column string) float64 {
 		return 1 / -d
 	}
 	return 0
+}
+
+// MostPerValue estimates how many rows have the commonest value of the column, 0
+// when unknown.
+func (t *Table) MostPerValue(column string) float64 {
+	rows := t.PerValue(column)
+	if c := t.column(column); c != nil && c.TopFreq != nil && t.Rows > 0 {
+		rows = max(rows, *c.TopFreq*t.Rows)
+	}
+	return rows
 }
 
 func (t *Table) column(name string) *Column {

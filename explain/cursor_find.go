@@ -207,7 +207,7 @@ func tied(e *sqltext.Expr, key Key, side Side) bool {
 	}
 	for _, v := range ties {
 		for _, w := range starts {
-			if sqltext.Equal(v.Expr, w.Expr) {
+			if sqltext.Equal(bare(v.Expr), bare(w.Expr)) {
 				return true
 			}
 		}

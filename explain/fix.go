@@ -192,6 +192,7 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 		w.boundBeforeRow()
 	default:
 		w.row(false)
+		w.factored()
 		w.bound()
 		w.row(true)
 	}

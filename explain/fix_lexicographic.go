@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/pgsonde/pgsonde/explain/sqltext"
+import (
+	"slices"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
 
 // maxKeys bounds the cases: 6^5 at most.
 const maxKeys = 5
@@ -103,6 +107,15 @@ func (f *formula) compares() bool {
 	return false
 }
 
+// excludes: it only leaves one value of a key out, as that of the current row,
+// which is a filter and no part of a cursor.
+func (f *formula) excludes() bool {
+	if f.kind == sqltext.Not {
+		return f.args[0].kind == sqltext.Compare && f.args[0].op == "="
+	}
+	return f.kind == sqltext.Compare && f.op == "<>"
+}
+
 // same compares the conjunction of the units with "follows" in every case.
 func same(set []unit, comp *compiler, inclusive bool) (n int, ok bool) {
 	desc := directions(comp.keys)
@@ -147,7 +160,7 @@ func (c *Cursor) disagreement() (d *difference, known bool) {
 	if len(units) == 0 {
 		return nil, false
 	}
-	units = append(units, c.halves(comp)...)
+	units = slices.DeleteFunc(append(units, c.halves(comp)...), func(u unit) bool { return u.f.excludes() })
 	desc := directions(comp.keys)
 	cases(len(comp.keys), comp.nulls, func(s []standing) bool {
 		own := true

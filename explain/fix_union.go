@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -16,30 +17,62 @@ func (w *rewriter) unionAll() {
 		return
 	}
 	nulls := nullBranches(whole, c.Keys[0].Key, c.Side)
+	w.union(nulls, fmt.Sprintf("%s is true only for rows with %s IS NULL, the other branches only for rows without: no row is in both", oneLine(texted(nulls)), c.Keys[0].Text))
+}
+
+// union reads some branches of the cursor's OR, which have no row in common with
+// the others, in a query of their own; apart says why they have none.
+func (w *rewriter) union(some []*sqltext.Expr, apart string) {
+	b, whole := w.c.Block, w.c.Term.Whole
 	var rest []*sqltext.Expr
 	for _, a := range whole.Args {
-		isNull := false
-		for _, n := range nulls {
-			isNull = isNull || n == a
-		}
-		if !isNull {
+		if !slices.Contains(some, a) {
 			rest = append(rest, a)
 		}
 	}
 	order, ok := w.outerOrder(b)
-	if !ok || len(nulls) == 0 || len(rest) == 0 {
+	if !ok || len(some) == 0 || len(rest) == 0 {
 		return
 	}
-	later, proof := w.branch(b, whole, rest)
-	null, _ := w.branch(b, whole, nulls)
-	text := "(" + later + ")\n" + w.word("UNION ALL") + "\n(" + null + ")\n" + order
+	first, proof := w.branch(b, whole, rest)
+	second, more := w.branch(b, whole, some)
+	text := "(" + first + ")\n" + w.word("UNION ALL") + "\n(" + second + ")\n" + order
 	w.add(Candidate{
 		Kind: UnionAll, Edits: []sqltext.Edit{{Start: b.Start, End: b.End, Text: text}},
-		Proof: append([]string{
-			fmt.Sprintf("%s is true only for rows with %s IS NULL, the other branches only for rows without: no row is in both", oneLine(texted(nulls)), c.Keys[0].Text),
-			"each part gives its first rows in the same order, so the first rows of both together are those of the whole",
-		}, proof...),
+		Proof: append(append([]string{
+			apart, "each part gives its first rows in the same order, so the first rows of both together are those of the whole",
+		}, proof...), more...),
 	})
+}
+
+// TieFixes splits a cursor whose first key has few values, so that no single scan
+// can start at it: the rows that share the cursor's value, and those behind it.
+func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
+	if c == nil || c.Form != FormOr || c.Hidden || c.Term.Not || c.Term.Whole.Kind != sqltext.Or || len(c.Keys[0].Values) != 1 {
+		return nil
+	}
+	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}
+	key, value := c.Keys[0].Key, c.Keys[0].Values[0]
+	if c.Page != c.Block || !w.splittable(c.Block) || f.unstable(value) != "" {
+		return nil
+	}
+	var ties []*sqltext.Expr
+	for _, a := range c.Term.Whole.Args {
+		tie, behind := false, false
+		for _, t := range Conjuncts(a) {
+			tie = tie || t.Fixes(key)
+			b, ok := t.Implied(key, c.Side)
+			behind = behind || ok && len(b.Values) == 1 && b.Values[0].Strict && len(b.Guards) == 0 && sqltext.Equal(b.Values[0].Expr, value)
+		}
+		switch {
+		case tie:
+			ties = append(ties, a)
+		case !behind:
+			return nil
+		}
+	}
+	w.union(ties, fmt.Sprintf("%s is true only for rows with the cursor's %s, the other branches only for rows behind it: no row is in both", oneLine(texted(ties)), c.Keys[0].Text))
+	return w.out
 }
 
 func texted(es []*sqltext.Expr) string {

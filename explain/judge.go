@@ -66,6 +66,8 @@ type judgement struct {
 	uses   []use
 	page   pageOf
 	out    *Result
+
+	unplanned string // why there are no custom plans though there are values; "" if there are
 }
 
 func (j *judgement) judge(ctx context.Context) error {
@@ -91,7 +93,7 @@ func (j *judgement) judge(ctx context.Context) error {
 	}
 	j.uses = usesOf(j.plan.Tree)
 	j.known = j.knownValues()
-	j.decide(catalog)
+	j.decide(ctx, catalog)
 	if j.opts.PlanOnly {
 		return nil
 	}
@@ -99,6 +101,7 @@ func (j *judgement) judge(ctx context.Context) error {
 		return err
 	}
 	err = j.fix(ctx, catalog)
+	j.advise()
 	j.measureCases(ctx, catalog)
 	return err
 }
@@ -164,8 +167,9 @@ func (j *judgement) loadFor(ctx context.Context, t *plan.Tree) (Catalog, error) 
 }
 
 // decide draws verdict and findings from the generic plan.
-func (j *judgement) decide(catalog Catalog) {
+func (j *judgement) decide(ctx context.Context, catalog Catalog) {
 	j.out.Scans = Scans(j.plan.Tree, catalog, j.known)
+	j.measurePrefixes(ctx)
 	j.out.PageRows = j.pageRows()
 	j.page = pageVerdict(j.out.Scans, j.cursor, j.out.PageRows)
 	j.out.Verdict = j.page.verdict
@@ -175,6 +179,23 @@ func (j *judgement) decide(catalog Catalog) {
 		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
 		j.facts.Params = j.ask.types
 		j.out.Findings = append(j.out.Findings, j.smells()...)
+	}
+}
+
+// measurePrefixes asks the planner how many rows share the constants that an index
+// condition holds its first columns to, for they need not be common ones.
+func (j *judgement) measurePrefixes(ctx context.Context) {
+	for _, s := range j.out.Scans {
+		if !s.Limited || !s.Class.early() || s.Short() || s.Tiny() {
+			continue
+		}
+		sql := s.constantPrefix(j.known)
+		if sql == "" {
+			continue
+		}
+		if p, err := j.explain(ctx, ask{sql: sql, settings: j.ask.settings}); err == nil && (s.Prefix == 0 || p.Root.PlanRows < s.Prefix) {
+			s.Prefix = max(p.Root.PlanRows, 1)
+		}
 	}
 }
 
@@ -251,6 +272,9 @@ func (j *judgement) failure(err error) Finding {
 	case errors.As(err, &pg):
 		f.Message = pg.Message
 		f.Action = actionFor(pg.Code)
+		if pg.Code == "42601" && j.in.OwnText {
+			f.Action = "check the syntax"
+		}
 		f.Evidence["sqlstate"] = pg.Code
 		if pg.Hint != "" {
 			f.Evidence["hint"] = pg.Hint

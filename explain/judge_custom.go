@@ -29,9 +29,10 @@ func (j *judgement) knownValues() *Known {
 
 // given is the value that the caller gave for a parameter, "" for none.
 func (j *judgement) given(p sqltext.Placeholder) string {
-	names := []string{strconv.Itoa(p.N)}
+	n := strconv.Itoa(p.N)
+	names := []string{n, "$" + n}
 	if p.Name != "" {
-		names = append(names, p.Name)
+		names = append(names, p.Name, ":"+p.Name, "@"+p.Name, "%("+p.Name+")s")
 	}
 	for _, u := range j.uses {
 		if u.param == p.N {
@@ -72,7 +73,7 @@ func (j *judgement) customPlans(ctx context.Context, catalog Catalog) error {
 		name string
 		at   float64
 	}{{"old", 0.02}, {"middle", 0.5}, {"new", 0.98}}
-	if j.allGiven() {
+	if j.allGiven() || j.givenCursor() {
 		cases = cases[:1]
 		cases[0].name = "given"
 	}
@@ -87,6 +88,11 @@ func (j *judgement) customPlans(ctx context.Context, catalog Catalog) error {
 		p, err := j.explain(ctx, a)
 		if err != nil { // no reason to withhold the generic verdict
 			j.valueRefused(err)
+			j.unplanned = "the server does not plan it with values: " + err.Error()
+			var pg *pgconn.PgError
+			if errors.As(err, &pg) {
+				j.unplanned = "the server does not plan it with values: " + pg.Message
+			}
 			return nil
 		}
 		scans := Scans(p.Tree, catalog, j.known)
@@ -140,9 +146,20 @@ func (j *judgement) allGiven() bool {
 // of the leading key's values, or nil when some parameter has none. Values given
 // by the caller win.
 func (j *judgement) valuesAt(ctx context.Context, catalog Catalog, at float64) ([]string, error) {
+	return j.valuesFor(ctx, catalog, at, true)
+}
+
+// pinned: the caller gave a value for the parameter, which counts; one of the
+// cursor's only with the whole cursor.
+func (j *judgement) pinned(n int, cursor bool) bool {
+	return n <= len(j.known.Params) && j.known.Params[n-1] != "" && (cursor || !j.isCursorParam(n))
+}
+
+// valuesFor is valuesAt; without cursor the values given for it do not count.
+func (j *judgement) valuesFor(ctx context.Context, catalog Catalog, at float64, cursor bool) ([]string, error) {
 	args := make([]string, j.params())
 	for i := range args {
-		if i < len(j.known.Params) && j.known.Params[i] != "" {
+		if j.pinned(i+1, cursor) {
 			args[i] = literal(j.known.Params[i])
 			continue
 		}

@@ -34,7 +34,7 @@ func pageVerdict(scans []*Scan, c *Cursor, rows *PageRows) pageOf {
 	}
 	p := pageOf{verdict: s.Class.verdict(), scan: s}
 	switch {
-	case s.Tiny() && p.verdict.rank() > StartsAtCursor.rank():
+	case (s.Tiny() || s.Class.early() && s.Short()) && p.verdict.rank() > StartsAtCursor.rank():
 		p.verdict = NotApplicable
 	case s.Class == WeakStart && s.Doubt: // likelier the cursor's own value, bound twice
 		p.verdict = StartsAtCursor
@@ -99,9 +99,16 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		return unlimitedFindings(scans)
 	}
 	f := Finding{Severity: Error, Subject: subjectOf(s), Message: s.Why, Evidence: map[string]any{
-		"node": s.Node.Type, "index": s.Node.Index, "key": s.Key, "class": string(s.Class), "rows": s.Rows(),
+		"node": s.Node.Type, "index": s.Node.Index, "key": s.Key, "class": string(s.Class), "rows": s.reach(),
 	}}
+	if s.reach() != s.Rows() {
+		f.Evidence["table_rows"] = s.Rows()
+	}
 	switch {
+	case s.Class.early() && s.Short() && !s.Tiny() && p.verdict == NotApplicable:
+		startFinding(s, c, &f)
+		f.Severity = Info
+		f.Message = fmt.Sprintf("every page goes over the rows that %s leaves from the first on, but they are few, about %.0f by the planner's guess: %s", strings.Join(s.Fixed, ", "), s.Prefix, s.Why)
 	case p.verdict == StartsAtOldest, s.Class == WeakStart && s.Doubt:
 		startFinding(s, c, &f)
 	case p.verdict == SortsWholeTable:
@@ -136,9 +143,12 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 // startFinding names what makes a scan start too early.
 func startFinding(s *Scan, c *Cursor, f *Finding) {
 	row := c.after(s.Side)
-	f.Action = "use the fix, or compare rows: " + row
-	if c == nil && s.Bound != "" {
-		f.Action = "use the fix, or add to the condition what it implies: " + s.Bound
+	f.Action = "compare rows: " + row
+	switch {
+	case s.orNull:
+		f.Action = "give the cursors with a NULL, and the rows behind them, a statement of their own: " + s.Bound + " would lose rows there"
+	case c == nil && s.Bound != "":
+		f.Action = "add to the condition what it implies: " + s.Bound
 	}
 	switch s.Class {
 	case PrefixScan:
@@ -151,6 +161,12 @@ func startFinding(s *Scan, c *Cursor, f *Finding) {
 		f.Rule = "cursor-bound-on-few-values"
 		f.Message = "the scan throws away the rows before the cursor that share its first key: " + s.Why
 		f.Action = "compare rows: " + row + " starts at the cursor itself"
+		switch {
+		case c != nil && c.Mixed():
+			f.Action = "no single scan can start at the cursor where the keys go different ways: " + twoQueries(c)
+		case c != nil && isRow(c.Term.Expr):
+			f.Action = "add an index on all keys of the sort: (" + strings.Join(c.Columns(), ", ") + ")"
+		}
 	case NullBranch:
 		f.Rule = "cursor-null-branch"
 		f.Message = "every page starts at the first row: " + s.Why
@@ -166,10 +182,48 @@ func startFinding(s *Scan, c *Cursor, f *Finding) {
 	}
 }
 
+// twoQueries says how two scans get a page whose first key has few values.
+func twoQueries(c *Cursor) string {
+	return "read the rows that share the cursor's " + oneLine(c.Keys[0].Text) + " and those behind it as two queries, UNION ALL, each with its own limit"
+}
+
+// advise settles what the findings about the start advise, now that it is known
+// whether there is a fix.
+func (j *judgement) advise() {
+	for i := range j.out.Findings {
+		f := &j.out.Findings[i]
+		if f.Rule != "cursor-starts-at-oldest" && f.Rule != "cursor-starts-at-looser-limit" || f.Severity == Info {
+			continue
+		}
+		name := ""
+		if j.cursor != nil {
+			for _, v := range j.cursor.Bound.Values {
+				if name == "" && v.Expr.Kind != sqltext.Subquery {
+					name = j.facts.unstable(v.Expr)
+				}
+			}
+		}
+		weak := j.weakFixes()
+		switch {
+		case j.out.Fix != nil && j.out.Fix.SQL != j.in.SQL:
+			f.Action = "use the fix, or " + f.Action
+			if weak || j.out.Fix.Kind == string(AddBound) && j.cursor != nil && j.cursor.exact(true) == nil {
+				f.Action = "use the fix"
+			}
+		case name != "":
+			f.Action = name + " may give another value each time it is called, so no scan can start at it: compute it first, and give its value as a parameter"
+		case weak && j.cursor != nil:
+			f.Action = "many rows share a value of the first key, so that one comparison does not do: " + twoQueries(j.cursor)
+		}
+	}
+}
+
 // hiddenAction says what to do about a key that something hides from its index,
 // and takes an expression, which may be meant, for a warning.
 func hiddenAction(s *Scan, f *Finding) string {
 	switch {
+	case strings.Contains(s.Why, "a test of its truth"):
+		return "compare the key outside the test: IS NOT FALSE and the like keep rows for which the comparison is NULL"
 	case strings.Contains(s.Why, "a CASE"), strings.Contains(s.Why, "a COALESCE"):
 		return "make the first page and the next page two statements"
 	case strings.Contains(s.Why, "a cast"):

@@ -50,14 +50,9 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 		candidates = BoundFixes(j.query, j.facts)
 	}
 	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
-	var out []*option
-	for _, c := range candidates {
-		o, why := j.try(ctx, catalog, c)
-		if why != "" {
-			j.reject(c, why)
-			continue
-		}
-		out = append(out, o)
+	out := j.tryAll(ctx, catalog, candidates)
+	if len(out) == 0 && j.weakFixes() {
+		out = j.tryAll(ctx, catalog, TieFixes(j.query, j.cursor, j.facts))
 	}
 	slices.SortStableFunc(out, func(a, b *option) int {
 		switch {
@@ -69,6 +64,27 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 		return 0
 	})
 	return out
+}
+
+// tryAll tries candidates; those that are not to be offered are noted.
+func (j *judgement) tryAll(ctx context.Context, catalog Catalog, candidates []Candidate) (out []*option) {
+	for _, c := range candidates {
+		o, why := j.try(ctx, catalog, c)
+		if why != "" {
+			j.reject(c, why)
+			if o != nil && o.page.scan != nil && o.page.scan.Class == WeakBound {
+				j.out.Tried[len(j.out.Tried)-1].weak = true
+			}
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// weakFixes: a fix was refused since many rows share a value of the first key.
+func (j *judgement) weakFixes() bool {
+	return slices.ContainsFunc(j.out.Tried, func(x Rejected) bool { return x.weak })
 }
 
 func (j *judgement) reject(c Candidate, why string) {
@@ -125,19 +141,20 @@ func (j *judgement) try(ctx context.Context, catalog Catalog, c Candidate) (*opt
 		if o.page.scan != nil {
 			why += ": " + o.page.scan.Why
 		}
-		return nil, why
+		return o, why
 	}
 	return o, j.worse(o)
 }
 
 // worse says why a plan of a better verdict is still no fix: it lost the start
 // altogether, as a condition does that became a join filter, or it costs more
-// without starting at the cursor. The planner's cost does not count against one
-// that does start there, for it takes the rows before the cursor for few.
+// without starting an ordered scan at the cursor. The planner's cost does not
+// count against one that does start there, for it takes the rows before the cursor
+// for few.
 func (j *judgement) worse(o *option) string {
 	s := o.page.scan
 	switch before := j.costBefore(); {
-	case o.page.verdict == StartsAtCursor:
+	case o.page.verdict == StartsAtCursor && (s == nil || s.Ordered || len(s.Fixed) > 0):
 		return ""
 	case j.cursor == nil && s != nil && s.Class == FromStart: // a first page, in order
 		return ""

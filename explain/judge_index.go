@@ -45,6 +45,9 @@ func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option)
 		if !j.server.HypoPG {
 			f.Why += "; the plan with the index is not verified, for that takes the extension hypopg"
 		}
+	} else if j.cursor.spelledOut() {
+		j.out.Tried = append(j.out.Tried, Rejected{Kind: IndexKind, SQL: create, Why: "the index alone is not enough, for the condition as it stands would scan it from its first row"})
+		return nil
 	}
 	if !j.server.HypoPG {
 		f.After.Case = withoutIndex
@@ -94,6 +97,9 @@ func (j *judgement) besideIndex(ctx context.Context) *option {
 			continue
 		}
 		o.scans = Scans(o.plan.Tree, j.catalog, j.known)
+		if s := worstScan(o.scans); s != nil && s.Class == WeakBound { // no index of the page's order starts it at the cursor
+			continue
+		}
 		o.proof = j.prove(ctx, c)
 		return o
 	}

@@ -176,7 +176,7 @@ func (j *judgement) unfit(ctx context.Context, t *Table, e *sqltext.Expr) string
 	}
 	out, err := sqltext.ParseExpr(p.Root.Output[0])
 	if err == nil {
-		for out.Kind == sqltext.Cast {
+		if out.Kind == sqltext.Cast { // a constant is written with its type; a second cast would be one that is left to do
 			out = out.Args[0]
 		}
 		if out.Kind == sqltext.Const || out.Kind == sqltext.Bool {

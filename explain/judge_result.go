@@ -116,6 +116,7 @@ type Step struct {
 // Rejected is a fix that is not offered.
 type Rejected struct {
 	Kind, SQL, Why string
+	weak           bool // it would start at the first of many rows that share the first key's value
 }
 
 // MarshalJSON writes a rejected fix with the names of the contract.
@@ -169,8 +170,11 @@ func worstScan(scans []*Scan) *Scan {
 
 // harm orders scans: the rank of the verdict, a tiny table's last.
 func (s *Scan) harm() int {
-	if s.Tiny() {
+	switch {
+	case s.Tiny():
 		return 0
+	case s.Class.early() && s.Short():
+		return NotApplicable.rank()
 	}
 	return s.Class.verdict().rank()
 }

@@ -64,3 +64,7 @@ func TestJudgeOffersNothingWorse(t *testing.T) {
 		}
 	})
 }
+
+func pgserverOptions() pgserver.Options {
+	return pgserver.Options{Settings: map[string]string{"jit": "off", "max_parallel_workers_per_gather": "0"}}
+}

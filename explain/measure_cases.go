@@ -13,18 +13,26 @@ func (j *judgement) measureCases(ctx context.Context, catalog Catalog) {
 	if !j.opts.Analyze || j.out.Fix != nil && len(j.out.Fix.Steps) > 0 {
 		return
 	}
-	refuse := func(why string) {
+	refuse := func(why, action string) {
 		j.out.Findings = append(j.out.Findings, Finding{
 			Rule: "statement-not-executed", Severity: Info, Subject: j.out.Source, Message: "not executed: " + why,
-			Action: "go by the estimates, or give values with --param", Evidence: map[string]any{},
+			Action: action, Evidence: map[string]any{},
 		})
 	}
 	if why := j.mayExecute(ctx, &option{plan: j.plan}); why != "" {
-		refuse(why)
+		refuse(why, "go by the estimates")
 		return
 	}
-	if len(j.norm.Params) > 0 && len(j.out.Plans) < 2 {
-		refuse("its parameters have no values")
+	switch {
+	case len(j.norm.Params) == 0 || len(j.out.Plans) > 1:
+	case j.unplanned != "":
+		refuse(j.unplanned, "go by the estimates")
+		return
+	case j.out.Verdict == NotApplicable || j.page.scan == nil:
+		refuse("it is no page, so that there are no values to try", "execute it with values of your own")
+		return
+	default:
+		refuse("the statistics have no values for all of its parameters", "give values with --param")
 		return
 	}
 	failed := ""
@@ -46,6 +54,6 @@ func (j *judgement) measureCases(ctx context.Context, catalog Catalog) {
 		j.out.Plans[i].Params = c.Params
 	}
 	if failed != "" {
-		refuse(failed)
+		refuse(failed, "go by the estimates, or give it more time with --timeout")
 	}
 }

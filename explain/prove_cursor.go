@@ -22,14 +22,14 @@ func (j *judgement) cursorAt(ctx context.Context, catalog Catalog, at spot) ([]s
 	if j.cursor != nil && j.cursor.Side == Upper {
 		share = 1 - share
 	}
-	args, err := j.valuesAt(ctx, catalog, share)
+	args, err := j.valuesFor(ctx, catalog, share, at.given)
 	if err != nil {
 		return nil, err
 	}
 	if args == nil {
 		return nil, errors.New("no values for all parameters: give them with --param, or run ANALYZE on the tables")
 	}
-	if j.cursor == nil {
+	if j.cursor == nil || at.given {
 		return args, nil
 	}
 	row, err := j.rowAt(ctx, args, at, share)
@@ -37,7 +37,7 @@ func (j *judgement) cursorAt(ctx context.Context, catalog Catalog, at spot) ([]s
 		return args, err
 	}
 	for i := range args {
-		if i < len(j.known.Params) && j.known.Params[i] != "" {
+		if j.pinned(i+1, false) {
 			continue
 		}
 		if v := row[j.columnOf(i+1)]; v != "" && j.takesRow(i+1) {

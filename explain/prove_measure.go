@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -55,8 +56,14 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) str
 	o.steps = steps
 	o.proof.lines = append(o.proof.lines, j.slope(steps, near.behind))
 	// A tenth more may come from a cursor that is not quite in the middle.
-	if middle := j.middle(steps, near.behind); middle > 0 && steps[3].Blocks > 1.1*middle && steps[2].Blocks > 1.1*steps[0].Blocks {
-		return fmt.Sprintf("measured: %.0f blocks in the middle, where the statement reads about %.0f", steps[3].Blocks, middle)
+	if steps[2].Blocks > 1.1*steps[0].Blocks+fewBlocks {
+		middle, about := j.middle(steps, near.behind), "about "
+		if old, err := j.step(ctx, catalog, o, spot{share: 0.5}, false); err == nil {
+			middle, about = old.Blocks, ""
+		}
+		if middle > 0 && steps[3].Blocks > 1.1*middle+fewBlocks {
+			return fmt.Sprintf("measured: %.0f blocks in the middle, where the statement reads %s%.0f", steps[3].Blocks, about, middle)
+		}
 	}
 	return j.compare(ctx, catalog, o)
 }
@@ -65,12 +72,12 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) str
 // whose place among the rows is not known, so they are no steps of a slope. It
 // returns why the fix must not be offered after all.
 func (j *judgement) measureGiven(ctx context.Context, catalog Catalog, o *option) string {
-	before, err := j.step(ctx, catalog, o, j.near(), false)
+	before, err := j.step(ctx, catalog, o, spot{given: true}, false)
 	if err != nil {
 		o.proof.lines = append(o.proof.lines, "not measured: "+err.Error())
 		return ""
 	}
-	after, err := j.step(ctx, catalog, o, j.near(), true)
+	after, err := j.step(ctx, catalog, o, spot{given: true}, true)
 	if err != nil {
 		o.proof.lines = append(o.proof.lines, "not measured: "+err.Error())
 		return ""
@@ -114,9 +121,15 @@ func (j *judgement) middle(s []Step, behind int) float64 {
 type spot struct {
 	behind int
 	share  float64
+	// given takes the values of the caller for the cursor; without it they count
+	// only for the other parameters.
+	given bool
 }
 
 func (s spot) String() string {
+	if s.given {
+		return "at the values given"
+	}
 	if s.behind > 0 {
 		return fmt.Sprintf("behind %d rows", s.behind)
 	}
@@ -192,19 +205,39 @@ func (j *judgement) step(ctx context.Context, catalog Catalog, o *option, at spo
 
 // cursors at which rows are compared.
 func (j *judgement) compareAt() []spot {
-	return []spot{j.near(), {share: 0.02}, {share: 0.5}, {share: 0.98}, {share: 1}}
+	first := j.near()
+	if j.givenCursor() {
+		first = spot{given: true}
+	}
+	return []spot{first, {share: 0.02}, {share: 0.5}, {share: 0.98}, {share: 1}}
 }
+
+// fewBlocks more are no reason to refuse a fix: two scans go down two trees.
+const fewBlocks = 16
+
+// compareTime is how long rows are compared, in statement timeouts: the cursors
+// that are left after it are skipped.
+const compareTime = 2
 
 // compare runs the statement and its fix at several cursors and compares the
 // rows, in order. A cursor at which the old statement takes too long is skipped.
 // It returns a difference, "" for none.
 func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) string {
-	skipped := 0
+	skipped, seen := 0, [][]string{}
+	end := time.Now().Add(compareTime * j.Runner.opts.StatementTimeout)
 	for _, at := range j.compareAt() {
 		args, err := j.cursorAt(ctx, catalog, at)
 		if err != nil {
 			o.proof.lines = append(o.proof.lines, "rows not compared: "+err.Error())
 			return ""
+		}
+		if slices.ContainsFunc(seen, func(x []string) bool { return slices.Equal(x, args) }) {
+			continue // the same cursor once more tells nothing
+		}
+		seen = append(seen, args)
+		if time.Now().After(end) {
+			skipped++
+			continue
 		}
 		before, n, err := j.rows(ctx, j.ask, args)
 		if err != nil {
@@ -221,7 +254,11 @@ func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) str
 		}
 		o.checked++
 	}
-	line := fmt.Sprintf("the same rows in the same order at %d cursors", o.checked)
+	cursors := fmt.Sprintf("%d cursors", o.checked)
+	if o.checked == 1 {
+		cursors = "one cursor"
+	}
+	line := "the same rows in the same order at " + cursors
 	if skipped > 0 {
 		line += fmt.Sprintf("; %d skipped, for the statement took too long there", skipped)
 	}

@@ -49,7 +49,7 @@ func (s *smeller) values(c *Cursor) {
 		if is, known := s.facts.notNull(c.Block, k.Key.Expr); known && !is && c.Form != FormNullBranch && !mentionsNull(c, k) {
 			s.report("nullable-key", c.Start, c.End, "add IS NOT NULL to the statement, or page the rows with NULL separately", "%s may be NULL: such rows are on no page behind a cursor", k.Text)
 		}
-		if len(k.Values) > 1 && parameters(k.Values) {
+		if severalParameters(k.Values) && (c.Form != FormNullBranch || i == 0) {
 			s.about("duplicate-parameters", k.Values[1], "bind one parameter in both places, then a row comparison needs no assumption", "%s is compared with %d parameters that are meant to be equal", k.Text, len(k.Values))
 		}
 		s.valueType(c, k)
@@ -58,7 +58,11 @@ func (s *smeller) values(c *Cursor) {
 		}
 	}
 	if col := s.facts.column(c.Block, c.Keys[0].Key.Expr); col != nil && col.NDistinct != nil && *col.NDistinct > 0 && *col.NDistinct < 1000 && !isRow(c.Term.Expr) && len(c.compared()) > 1 {
-		s.report("few-values", c.Start, c.End, "compare rows: "+c.after(c.Side), "%s has about %.0f values: a bound on it leaves all rows of one value to be filtered", c.Keys[0].Text, *col.NDistinct)
+		action := "compare rows: " + c.after(c.Side)
+		if c.Mixed() {
+			action = twoQueries(c)
+		}
+		s.report("few-values", c.Start, c.End, action, "%s has about %.0f values: a bound on it leaves all rows of one value to be filtered", c.Keys[0].Text, *col.NDistinct)
 	}
 }
 
@@ -74,13 +78,16 @@ func mentionsNull(c *Cursor, k SortKey) bool {
 	return found
 }
 
-func parameters(values []*sqltext.Expr) bool {
+// severalParameters: the values are parameters, and not all the same one under casts.
+func severalParameters(values []*sqltext.Expr) bool {
+	several := false
 	for _, v := range values {
 		if bare(v).Kind != sqltext.Value {
 			return false
 		}
+		several = several || !sqltext.Equal(bare(v), bare(values[0]))
 	}
-	return true
+	return several
 }
 
 // valueType reports a value cast to a type that PostgreSQL prefers to the

@@ -157,7 +157,7 @@ func (c *Cursor) tiesElsewhere() bool {
 
 // tiebreaker reports a page whose sort keys are known not to be unique.
 func (s *smeller) tiebreaker(b *sqltext.Block, keys []SortKey) {
-	if len(keys) == 0 || b.Distinct || b.GroupBy || len(keys) < len(b.OrderBy) {
+	if len(keys) == 0 || b.Distinct || b.GroupBy || len(keys) < len(b.OrderBy) || looksUp(b) {
 		return
 	}
 	unique, known := s.unique(b, keys)
@@ -165,6 +165,11 @@ func (s *smeller) tiebreaker(b *sqltext.Block, keys []SortKey) {
 		return
 	}
 	s.report("missing-tiebreaker", b.OrderStart, b.OrderEnd, "add a unique column as the last sort key", "no unique key is among the sort keys")
+}
+
+// looksUp: the block gets one row for each of another, as of a LATERAL: no page.
+func looksUp(b *sqltext.Block) bool {
+	return b.Role != sqltext.RoleTop && b.Limit != nil && strings.Trim(b.Limit.Text(), "() ") == "1" && b.Correlated()
 }
 
 // unique: is some unique index made of columns that the keys, or equalities of
@@ -217,7 +222,7 @@ func (s *smeller) precedence(c *Cursor) bool {
 	}
 	reduced := &formula{kind: sqltext.Or}
 	var filters, branches []string
-	with := 0
+	with, grouped := 0, true
 	for _, branch := range e.Args {
 		part := &formula{kind: sqltext.And}
 		var own []string
@@ -234,6 +239,7 @@ func (s *smeller) precedence(c *Cursor) bool {
 		}
 		if len(own) < all {
 			with++
+			grouped = grouped && branch.Parens
 		}
 		if len(own) == 0 { // a branch of its own, no part of a cursor
 			return false
@@ -248,7 +254,14 @@ func (s *smeller) precedence(c *Cursor) bool {
 	}
 	filter := oneLine(strings.Join(filters, " AND "))
 	meant := strings.Join(filters, " AND ") + " AND (" + strings.Join(branches, " OR ") + ")"
-	s.about("precedence-bug", e, "write what was meant, which changes the rows of the page: WHERE "+oneLine(meant), "%s holds in %d of %d branches, for AND binds tighter than OR: rows without it are on the page", filter, with, len(e.Args))
+	why := ", for AND binds tighter than OR"
+	if grouped {
+		why = " only"
+	}
+	s.about("precedence-bug", e, "write what was meant, which changes the rows of the page: WHERE "+oneLine(meant), "%s holds in %d of %d branches%s: rows without it are on the page", filter, with, len(e.Args), why)
+	if grouped { // the parentheses say that it is meant so
+		s.soften(Warn)
+	}
 	s.out[len(s.out)-1].Mend = []sqltext.Edit{{Start: e.Start, End: e.End, Text: meant}}
 	return true
 }

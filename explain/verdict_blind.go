@@ -75,7 +75,7 @@ func (w *walker) guess(s *Scan, c conditions, cursors []Term, key Key, side Side
 		s.Doubt = false
 		w.looser(s, start, implied, key)
 	}
-	if removed, ok := s.Node.Removed(); s.Class == Seek && ok && removed > manyPerValue && orOn(c.filter, key) {
+	if removed, ok := s.Node.Removed(); s.Class == Seek && ok && removed > manyPerValue && goesOn(c.filter, key) {
 		s.Class, s.Why = WeakBound, fmt.Sprintf("the scan starts at the first row of the cursor's %s, and %.0f rows that share it were thrown away", name, removed)
 	}
 	return true

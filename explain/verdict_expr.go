@@ -60,10 +60,19 @@ func anyRow(conds []*sqltext.Expr) bool {
 	})
 }
 
-// orOn reports an OR over the key among the conjuncts of a filter.
-func orOn(filter *sqltext.Expr, key Key) bool {
+// goesOn reports what decides about the rows that share a value of the key, among
+// the conjuncts of a filter: an OR over it, or a comparison of rows that begins
+// with it, of which an index condition on the first pair alone is left.
+func goesOn(filter *sqltext.Expr, key Key) bool {
 	return slices.ContainsFunc(Conjuncts(filter), func(c Term) bool {
-		return c.Expr.Kind == sqltext.Or && mentions(c.Expr, key)
+		switch {
+		case c.Expr.Kind == sqltext.Or:
+			return mentions(c.Expr, key)
+		case isRow(c.Expr):
+			l, r := c.Expr.Args[0], c.Expr.Args[1]
+			return l.Kind == sqltext.Row && mentions(l.Args[0], key) || r.Kind == sqltext.Row && mentions(r.Args[0], key)
+		}
+		return false
 	})
 }
 
@@ -71,34 +80,17 @@ func mentions(e *sqltext.Expr, key Key) bool {
 	return !e.Walk(func(x *sqltext.Expr) bool { return !key.Matches(x) })
 }
 
-// nullBranch reports an OR in which every branch but "key IS NULL" bounds it.
+// nullBranch reports a condition in which every branch but "key IS NULL" bounds it,
+// however deep that stands.
 func nullBranch(filter *sqltext.Expr, key Key, side Side) bool {
 	for _, c := range Conjuncts(filter) {
-		if c.Expr.Kind != sqltext.Or || c.Not {
-			continue
-		}
-		nulls, bounded, other := 0, 0, 0
-		for _, a := range c.Expr.Args {
-			if isNullOf(a, key) {
-				nulls++
-			} else if _, ok := Implied(a, key, side); ok {
-				bounded++
-			} else {
-				other++
-			}
-		}
-		if nulls > 0 && bounded > 0 && other == 0 {
+		nulls := 0
+		x := extractor{key: key, side: side, nulls: &nulls}
+		if p := x.walk(c.Expr, c.Not); nulls > 0 && p.found && len(p.Values) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// isNullOf reports "key IS NULL", alone or among the conjuncts of a branch.
-func isNullOf(e *sqltext.Expr, key Key) bool {
-	return slices.ContainsFunc(Conjuncts(e), func(c Term) bool {
-		return c.Expr.Kind == sqltext.IsNull && !c.Not && key.Matches(c.Expr.Args[0])
-	})
 }
 
 // hidden names what keeps an inequality on the key out of the index condition,
@@ -107,6 +99,9 @@ func isNullOf(e *sqltext.Expr, key Key) bool {
 func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 	for _, c := range Conjuncts(filter) {
 		if (c.Expr.Kind == sqltext.Case || c.Expr.Kind == sqltext.Opaque) && comparesInside(c.Expr, key) {
+			if c.Expr.Kind == sqltext.Opaque && !strings.HasPrefix(strings.ToUpper(strings.TrimLeft(c.Expr.Text(), "( ")), "CASE") {
+				return "a test of its truth"
+			}
 			return "a CASE"
 		}
 		if c.Expr.Kind == sqltext.Func && comparesInside(c.Expr, key) {
@@ -117,6 +112,43 @@ func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 		if _, ok := Implied(filter, Key{Expr: e, Outer: key.Outer}, side); ok {
 			return wrapper(e, t)
 		}
+	}
+	for _, e := range turnedIn(filter, key) {
+		if _, ok := Implied(filter, Key{Expr: e, Outer: key.Outer}, -side); ok {
+			return "an expression"
+		}
+	}
+	return wrappedBranch(filter, key, side, t)
+}
+
+// turnedIn lists what inequalities compare that goes down as the key goes up: -key.
+func turnedIn(filter *sqltext.Expr, key Key) (out []*sqltext.Expr) {
+	filter.Walk(func(e *sqltext.Expr) bool {
+		if e.Kind == sqltext.Operator && len(e.Args) == 1 && key.Matches(e.Args[0]) && strings.HasPrefix(strings.TrimLeft(e.Text(), "( "), "-") {
+			out = append(out, e)
+		}
+		return true
+	})
+	return out
+}
+
+// wrappedBranch names what hides the key in some branch of an OR that else is a
+// cursor over it, "" for none: a cast or another collation.
+func wrappedBranch(filter *sqltext.Expr, key Key, side Side, t *Table) string {
+	loose := key
+	loose.Loose = true
+	for _, c := range Conjuncts(filter) {
+		if _, ok := c.Implied(loose, side); !ok || c.Not || c.Expr.Kind != sqltext.Or || !tied(c.Expr, loose, side) {
+			continue
+		}
+		found := ""
+		c.Expr.Walk(func(e *sqltext.Expr) bool {
+			if (e.Kind == sqltext.Cast || e.Kind == sqltext.Collate) && loose.Matches(e) && !key.Matches(e) {
+				found = wrapper(e, t)
+			}
+			return found == ""
+		})
+		return found
 	}
 	return ""
 }

@@ -12,7 +12,7 @@ import (
 // indexScan judges an index scan.
 func (w *walker) indexScan(n *plan.Node, at place) *Scan {
 	t := w.catalog.Of(n)
-	s := &Scan{Node: n, Table: t, Index: t.Index(n.Index), Limited: at.limited, Ordered: at.ordered, beside: at.beside}
+	s := &Scan{Node: n, Table: t, Index: t.Index(n.Index), Limited: at.limited, Ordered: at.ordered, beside: at.beside, loops: at.loops}
 	switch {
 	case at.limited && !at.ordered:
 		s.sortedScan()
@@ -79,6 +79,7 @@ func (w *walker) walkKeys(s *Scan, at place) {
 		}
 		if fixedBy(c.index, key) {
 			s.Fixed = append(s.Fixed, key.Expr.Text())
+			s.narrow(c.index, key, k.Column, w.known)
 			continue
 		}
 		s.Key, s.Side = key.Expr.Text(), Lower
@@ -101,8 +102,8 @@ func (w *walker) decide(s *Scan, c conditions, key Key, k IndexKey) {
 		if implies && len(implied.Guards) == 0 && !anyRow(start) {
 			w.looser(s, start, implied, key)
 		}
-		if s.Class == Seek && !anyRow(start) && orOn(c.filter, key) {
-			if rows := s.Table.PerValue(k.Column); rows > manyPerValue {
+		if s.Class == Seek && !anyRow(start) && goesOn(c.filter, key) {
+			if rows := s.sharing(k.Column); rows > manyPerValue {
 				s.Class = WeakBound
 				s.Why = fmt.Sprintf("the scan starts at the first row of the cursor's %s, a value that about %.0f rows share", s.Key, rows)
 			}
@@ -110,6 +111,9 @@ func (w *walker) decide(s *Scan, c conditions, key Key, k IndexKey) {
 	case implies:
 		s.Class, s.Bound = PrefixScan, boundText(key, s.Side, implied.Values)
 		s.Why = fmt.Sprintf("the filter implies %s, but the index condition does not have it", s.Bound)
+		if s.orNull = implied.NotNull; s.orNull {
+			s.Why = fmt.Sprintf("the filter implies %s unless both are NULL, so the plan cannot start there", s.Bound)
+		}
 		if len(implied.Guards) > 0 {
 			s.Why = fmt.Sprintf("the filter implies a start on %s unless %s, so the plan cannot start there", s.Key, texts(implied.Guards, " or "))
 		}

@@ -20,12 +20,17 @@ type Scan struct {
 	Side  Side     // Lower: the scan ascends on it, Upper: it descends
 	Fixed []string // index columns before it that an equality fixes
 	Bound string   // the condition that would start the scan at the cursor, as the plan writes it
+	// Prefix estimates the rows that Fixed leaves, 0 for unknown: a scan that starts
+	// too early throws away no more than these.
+	Prefix float64
 	// Doubt says that the class rests on an assumption, given in Why.
 	Doubt bool
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
-	untexted         bool // there is no text that would tell whether the plan has a cursor
-	beside           bool // it is read whole for a hash that feeds a limit
+	orNull           bool    // Bound does not hold where key and cursor are both NULL
+	untexted         bool    // there is no text that would tell whether the plan has a cursor
+	beside           bool    // it is read whole for a hash that feeds a limit
+	loops            float64 // times that a join runs it for the sort above, 0 for once
 }
 
 // Rows is the size of the scanned table, of all its partitions for a partition;
@@ -105,9 +110,20 @@ type place struct {
 	ordered bool   // and nothing between them sorts
 	join    string // join filter of a nested loop above whose outer side this is
 	beside  bool   // a hash above, of a join or of groups, feeds a limit
+	keyed   string // alias of the relation by which the nearest sort below the limit sorts first
+	sorted  bool   // a join's inner side below that sort: what it adds is sorted too
+	loops   float64
 }
 
 func (w *walker) visit(n *plan.Node, at place) {
+	if n.Relation != "" && at.keyed != "" {
+		switch own := n.Alias == at.keyed; {
+		case at.sorted && !own: // looked up for each row of the other side
+			at.limited = false
+		case at.beside && own: // the hashed side of a join is sorted like the other
+			at.limited = true
+		}
+	}
 	switch n.Type {
 	case "Index Scan", "Index Only Scan":
 		w.scans = append(w.scans, w.indexScan(n, at))
@@ -117,6 +133,32 @@ func (w *walker) visit(n *plan.Node, at place) {
 	for i, child := range n.Children {
 		w.visit(child, below(n, child, i, at))
 	}
+}
+
+// inner is the place of a join's inner side: below a sort its rows are all read,
+// for each of the outer side in a nested loop.
+func inner(n *plan.Node, at place) place {
+	if !at.limited || at.ordered {
+		return place{}
+	}
+	p := place{limited: true, sorted: true, keyed: at.keyed, loops: max(at.loops, 1)}
+	if n.Type == "Nested Loop" {
+		p.loops *= max(n.Children[0].PlanRows, 1)
+	}
+	return p
+}
+
+// sortedBy is the alias of the relation whose column a Sort sorts by first, "" for
+// something else.
+func sortedBy(n *plan.Node) string {
+	if len(n.SortKey) == 0 {
+		return ""
+	}
+	key, _, _ := strings.Cut(n.SortKey[0], " ")
+	if e, err := sqltext.ParseExpr(key); err == nil && e.Kind == sqltext.Column {
+		return e.Qualifier()
+	}
+	return ""
 }
 
 // below says what the place of a child is, given that of its parent.
@@ -129,11 +171,13 @@ func below(n, child *plan.Node, i int, at place) place {
 	case "Limit":
 		return place{limited: true, ordered: true}
 	case "Hash Join":
-		return place{limited: at.limited && child.Relationship == "Outer", beside: (at.limited || at.beside) && child.Relationship != "Outer"}
+		return place{limited: at.limited && child.Relationship == "Outer", beside: (at.limited || at.beside) && child.Relationship != "Outer", keyed: at.keyed}
 	case "Hash":
-		return place{beside: at.beside}
-	case "Sort", "Gather", "BitmapAnd", "BitmapOr", "Recursive Union", "SetOp", "HashSetOp":
-		return place{limited: at.limited && child.Relationship == "Outer", beside: at.beside}
+		return place{beside: at.beside, keyed: at.keyed}
+	case "Sort":
+		return place{limited: at.limited, beside: at.beside, keyed: sortedBy(n)}
+	case "Gather", "BitmapAnd", "BitmapOr", "Recursive Union", "SetOp", "HashSetOp":
+		return place{limited: at.limited && child.Relationship == "Outer", beside: at.beside, keyed: at.keyed}
 	case "Aggregate":
 		if n.Strategy != "Sorted" {
 			return place{beside: at.limited || at.beside}
@@ -143,7 +187,7 @@ func below(n, child *plan.Node, i int, at place) place {
 		return place{limited: at.limited, ordered: at.ordered && n.Type == "WindowAgg"}
 	case "Nested Loop", "Merge Join":
 		if i != 0 {
-			return place{}
+			return inner(n, at)
 		}
 		if n.JoinFilter != "" && n.Type == "Nested Loop" && at.ordered {
 			at.join = n.JoinFilter
@@ -158,7 +202,7 @@ func below(n, child *plan.Node, i int, at place) place {
 
 // otherScan judges a scan that gives no order.
 func (w *walker) otherScan(n *plan.Node, at place) *Scan {
-	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered, beside: at.beside}
+	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered, beside: at.beside, loops: at.loops}
 	switch {
 	case !at.limited:
 		s.Class, s.Why = Unpaged, "it does not feed a limit"
@@ -193,6 +237,10 @@ func (s *Scan) sortedScan() {
 // index condition leaves, an equality by the column's distinct values, anything
 // else the third that PostgreSQL takes for an unknown bound.
 func (s *Scan) scanned() float64 {
+	return s.scannedOnce() * max(s.loops, 1)
+}
+
+func (s *Scan) scannedOnce() float64 {
 	n := s.Node
 	if n.Type == "Bitmap Heap Scan" && len(n.Children) > 0 {
 		return max(n.PlanRows, n.Children[0].PlanRows)

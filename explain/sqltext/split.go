@@ -4,9 +4,9 @@ import "strings"
 
 // Statement is one statement of a text.
 type Statement struct {
-	Text       string // as written, from its first token to its last, without the semicolon
+	Text       string // as written, from its first token, and block comments right before it, to its last, without the semicolon
 	Start, End int    // its byte range in the whole text
-	Line       int    // line of its first token, from 1
+	Line       int    // line of Start, from 1
 	Name       string // from a `-- name: …` comment before it; "" without one
 	Broken     bool   // holds a string, identifier or comment without end
 }
@@ -17,10 +17,16 @@ type Statement struct {
 // the body of a BEGIN ATOMIC function stays whole.
 func Split(src string) []Statement {
 	s := splitter{sc: scanner{src: src}, line: 1}
+	if strings.HasPrefix(src, byteOrderMark) {
+		s.sc.pos = len(byteOrderMark)
+	}
 	for s.step() {
 	}
 	return s.out
 }
+
+// byteOrderMark may begin a file in UTF-8; it is no part of its first statement.
+const byteOrderMark = "\ufeff"
 
 type splitter struct {
 	sc      scanner
@@ -54,18 +60,42 @@ func (s *splitter) step() bool {
 	case !s.open && s.sc.src[t.Start] == '\\':
 		s.skipLine()
 	default:
-		s.take(t)
+		lead := leading(s.sc.src[gap:t.Start])
+		if _, ok := blockName(s.sc.src[t.Start-lead : t.Start]); ok {
+			lead = 0
+		}
+		s.take(t, lead)
 	}
 	return true
 }
 
-// take adds a token to the current statement.
-func (s *splitter) take(t Token) {
+// leading is how many bytes at the end of what stands before a statement are
+// block comments right before it: hints, and marks that tools put there. A blank
+// line, or a comment to the line's end, parts what is above from the statement.
+func leading(gap string) int {
+	start := len(gap)
+	for {
+		space := strings.TrimRight(gap[:start], " \t\r\n")
+		if strings.Count(gap[len(space):start], "\n") > 1 || !strings.HasSuffix(space, "*/") {
+			break
+		}
+		at := strings.LastIndex(space, "/*")
+		if at < 0 || strings.Contains(space[strings.LastIndexByte(space[:at], '\n')+1:at], "--") || strings.Contains(space[at+2:len(space)-2], "*/") {
+			break
+		}
+		start = at
+	}
+	return len(gap) - start
+}
+
+// take adds a token to the current statement; lead is the bytes before it that
+// belong to it if it is the first.
+func (s *splitter) take(t Token, lead int) {
 	src := s.sc.src
 	if !s.open {
-		s.line += strings.Count(src[s.counted:t.Start], "\n")
-		s.counted = t.Start
-		s.cur.Start, s.cur.Line, s.open = t.Start, s.line, true
+		s.line += strings.Count(src[s.counted:t.Start-lead], "\n")
+		s.counted = t.Start - lead
+		s.cur.Start, s.cur.Line, s.open = t.Start-lead, s.line, true
 		s.nwords, s.stdin, s.atomic = 0, false, 0
 	}
 	s.cur.End = t.End

@@ -1,0 +1,175 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
+)
+
+type judgeFunc func(sql string, o Options, params map[string]string) *Result
+
+// TestPages judges pages over one set of tables.
+func TestPages(t *testing.T) {
+	judge := pages(t)
+	for name, f := range map[string]func(*testing.T, judgeFunc){
+		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
+		"sort over a join": sortOverJoin, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, judge) })
+	}
+}
+
+// pages starts a server with the tables of a tracker: 60,000 issues, of which one
+// project has four in ten and 300 the others, and two comments an issue.
+func pages(t *testing.T) judgeFunc {
+	t.Helper()
+	dsn := pgtest.Start(t, pgtest.Any(t), pgserverOptions()).DSN("postgres", "postgres")
+	pgtest.Exec(t, dsn,
+		"create extension if not exists citext",
+		`create table issues (id bigint primary key, project_id int not null, created_at timestamptz not null, relative_position int, weight numeric,
+			due date, state int not null, title text not null, score int not null, uid uuid not null, kind int not null)`,
+		`insert into issues select i, case when i % 5 < 2 then 1 else 2 + (i * 7919) % 300 end, timestamptz '2024-01-01 00:00Z' + (i / 4) * interval '1 min',
+			case when i % 4 > 0 then (i * 16807::bigint) % 60000 end, case when i % 3 > 0 then (i * 40692::bigint) % 60000 end,
+			case when i % 7 > 0 then date '2024-01-01' + i % 900 end, (i * 13) % 4, 'T' || (i * 40014::bigint) % 15000, (i * 37) % 1000, md5(i::text)::uuid, i % 300
+			from generate_series(1, 60000) i`,
+		"create index on issues (created_at, id)",
+		"create index on issues (project_id, relative_position, id desc)",
+		"create index on issues (state, created_at desc, id)",
+		"create index on issues (weight desc nulls last, id desc)",
+		"create index on issues (score desc, uid)",
+		"create index on issues (title, id)",
+		"create index on issues (due, id)",
+		"create table jobs (id bigint primary key, prio int not null, run_at timestamptz not null, done bool not null)",
+		"insert into jobs select i, i % 5, timestamptz '2024-01-01 00:00Z' + (i / 3) * interval '1 min', i % 10 > 0 from generate_series(1, 40000) i",
+		"create index on jobs (prio desc, run_at, id) where not done",
+		"create table comments (id bigint primary key, issue_id bigint not null, created_at timestamptz not null)",
+		"insert into comments select i, 1 + (i * 7919::bigint) % 60000, timestamptz '2024-01-01 00:00Z' + (i / 4) * interval '1 min' from generate_series(1, 120000) i",
+		"create index on comments (issue_id, created_at, id)",
+		"create table users (id int primary key)",
+		"insert into users select generate_series(1, 3000)",
+		"vacuum analyze issues", "vacuum analyze jobs", "vacuum analyze comments", "vacuum analyze users")
+	r := open(t, dsn, RunnerOptions{})
+	return func(sql string, o Options, params map[string]string) *Result {
+		return Judge(t.Context(), r, Input{Source: "t", SQL: sql, OwnText: true, Params: params}, o)
+	}
+}
+
+func severe(r *Result) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error })
+}
+
+// A row comparison with swapped pairs bounds the first key alone.
+func mixedRowOverFewValues(t *testing.T, judge judgeFunc) {
+	const row = "select id from issues where (state, $2, id) > ($1, created_at, $3) order by state, created_at desc, id limit 10"
+	res := judge(row, Options{}, nil)
+	f := find(res, "cursor-bound-on-few-values")
+	if res.Verdict != StartsAtOldest || f == nil || f.Severity != Error || !strings.Contains(f.Action, "UNION ALL") {
+		t.Errorf("%s %+v", res.Verdict, res.Findings)
+	}
+	for _, sql := range []string{
+		"select id from issues where state > $1 or (state = $1 and (created_at < $2 or (created_at = $2 and id > $3))) order by state, created_at desc, id limit 10",
+		"select id from jobs where not done and (prio < $1 or (prio = $1 and (run_at > $2 or (run_at = $2 and id > $3)))) order by prio desc, run_at, id limit 10 for update skip locked",
+	} {
+		res := judge(sql, Options{}, nil)
+		f := find(res, "cursor-starts-at-oldest")
+		if res.Fix != nil || f == nil || strings.Contains(f.Action, "use the fix") || strings.Contains(f.Action, "compare rows") {
+			t.Errorf("%s: fix %+v, findings %+v", sql, res.Fix, res.Findings)
+		}
+	}
+	// With the keys in the output, the branches are two scans.
+	res = judge("select id, state, created_at from issues where state > $1 or (state = $1 and (created_at < $2 or (created_at = $2 and id > $3))) order by state, created_at desc, id limit 10", Options{Analyze: true}, nil)
+	if res.Fix == nil || res.Fix.Kind != string(UnionAll) || res.Fix.After.Starts != "cursor" || res.Fix.Equivalent == NotProved || res.Fix.Steps[3].Blocks > 100 {
+		t.Errorf("fix %+v, tried %+v", res.Fix, res.Tried)
+	}
+}
+
+// What every branch repeats stands before the cursor once.
+func factoredEquality(t *testing.T, judge judgeFunc) {
+	for _, o := range []Options{{}, {Analyze: true}} {
+		res := judge("select id from issues where (kind = $3 and created_at > $1) or (kind = $3 and created_at = $1 and id > $2) order by created_at, id limit 20", o, nil)
+		if res.Fix == nil || !strings.Contains(res.Fix.SQL, "kind = $3 and (created_at, id) > ($1, $2)") || res.Fix.Equivalent != Proved {
+			t.Errorf("fix %+v, tried %+v", res.Fix, res.Tried)
+		}
+	}
+}
+
+func shortPrefix(t *testing.T, judge judgeFunc) {
+	for sql, most := range map[string]float64{
+		"select id from comments where issue_id = $1 and (created_at > $2 or (created_at = $2 and id > $3)) order by created_at, id limit 20":                                                                   20,
+		"select x.id from unnest($3::bigint[]) u(u) cross join lateral (select id from comments where issue_id = u.u and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5) x": 20,
+		"select id from issues where project_id = 77 and (relative_position > $1 or (relative_position = $1 and id < $2)) order by relative_position, id desc limit 20":                                         400,
+		"select id from issues where project_id = 77 and ((relative_position, id) > ($1, $2) or relative_position is null and id > $3) order by relative_position, id desc limit 20":                            400,
+	} {
+		res := judge(sql, Options{}, nil)
+		if severe(res) || res.Verdict == StartsAtOldest {
+			t.Errorf("%s: %s %+v", sql, res.Verdict, res.Findings)
+			continue
+		}
+		f := find(res, "cursor-starts-at-oldest")
+		if f == nil { // read whole and sorted, which is as good
+			continue
+		}
+		if rows, _ := f.Evidence["rows"].(float64); rows < 1 || rows > most {
+			t.Errorf("%s: evidence %v", sql, f.Evidence)
+		}
+	}
+	for _, params := range []map[string]string{nil, {"project_id": "1"}} { // the commonest value has four rows in ten
+		res := judge("select id from issues where project_id = $3 and (relative_position > $1 or (relative_position = $1 and id < $2)) order by relative_position, id desc limit 20", Options{}, params)
+		if res.Verdict != StartsAtOldest || !severe(res) || res.Fix == nil {
+			t.Errorf("%s %+v", res.Verdict, res.Findings)
+		}
+	}
+	res := judge("select id from issues where project_id = $3 and (relative_position > $1 or (relative_position = $1 and id < $2)) order by relative_position, id desc limit 20", Options{}, map[string]string{"3": "77"})
+	if res.Verdict == StartsAtOldest || severe(res) {
+		t.Errorf("%s %+v", res.Verdict, res.Findings)
+	}
+}
+
+// Below a sort the inner side of a join is read too.
+func sortOverJoin(t *testing.T, judge judgeFunc) {
+	res := judge("select id from issues where project_id in (select id from users where id < 5) and (created_at < $1 or (created_at = $1 and id < $2)) order by title, id limit 20", Options{}, nil)
+	if res.Verdict == StartsAtCursor || find(res, "page-reads-all-after-cursor") == nil && find(res, "page-sorts-filtered-rows") == nil && find(res, "page-sorts-whole-table") == nil {
+		t.Errorf("%s %+v", res.Verdict, res.Findings)
+	}
+}
+
+// The index would be scanned from its first row all the same.
+func noIndexForNullBranch(t *testing.T, judge judgeFunc) {
+	res := judge("select id from issues where project_id = $4 and ((relative_position, id) > ($1, $2) or relative_position is null and id > $3) order by relative_position, id limit 20", Options{}, nil)
+	if res.Fix != nil && res.Fix.Kind == IndexKind && res.Fix.SQL == res.SQL {
+		t.Errorf("fix %+v", res.Fix)
+	}
+}
+
+func valuesGiven(t *testing.T, judge judgeFunc) {
+	const sql = "select id from issues where created_at > $1 or (created_at = $1 and id > $2) order by created_at, id limit 20"
+	for _, params := range []map[string]string{{"$1": "2024-01-10", "$2": "5"}, {"1": "2024-01-10", "$2": "5"}} {
+		res := judge(sql, Options{Analyze: true}, params)
+		if len(res.Used) != 2 || res.Fix == nil {
+			t.Fatalf("used %v, fix %+v", res.Used, res.Fix)
+		}
+		if last := res.Plans[len(res.Plans)-1]; len(res.Plans) != 2 || last.Case != "given" {
+			t.Errorf("%d plans, the last %s", len(res.Plans), last.Case)
+		}
+		proof := strings.Join(res.Fix.Proof, "\n")
+		if !strings.Contains(proof, "with the values given:") || !strings.Contains(proof, "at 5 cursors") {
+			t.Error(proof)
+		}
+	}
+	for _, name := range []string{":at", "at", "@at"} {
+		named := strings.NewReplacer("$1", ":at", "$2", ":id").Replace(sql)
+		if strings.HasPrefix(name, "@") {
+			named = strings.NewReplacer("$1", "@at", "$2", "@id").Replace(sql)
+		}
+		if res := judge(named, Options{}, map[string]string{name: "2024-01-10"}); !slices.Contains(res.Used, name) {
+			t.Errorf("--param %s=… is not used: %v", name, res.Used)
+		}
+	}
+	// No other cursor can be had where the statistics have none.
+	res := judge("select v from (values (1), (2)) x (v) where v > $1 order by v limit 1", Options{Analyze: true}, map[string]string{"1": "1"})
+	if res.Fix != nil {
+		t.Errorf("fix %+v", res.Fix)
+	}
+}

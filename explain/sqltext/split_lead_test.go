@@ -1,0 +1,27 @@
+package sqltext
+
+import "testing"
+
+// A hint stands with its statement, a header of the file does not; a byte order
+// mark is no part of either.
+func TestSplitLead(t *testing.T) {
+	for src, want := range map[string]Statement{
+		"/*+ IndexScan(t) */ /* trace=1 */ SELECT 1;":      {Text: "/*+ IndexScan(t) */ /* trace=1 */ SELECT 1", Line: 1},
+		"/* one */\n/* two */\nSELECT 1":                   {Text: "/* one */\n/* two */\nSELECT 1", Line: 1},
+		"/* licence */\n\nSELECT 1":                        {Text: "SELECT 1", Line: 3},
+		"-- a /* b */\nSELECT 1":                           {Text: "SELECT 1", Line: 2},
+		"/* a */ -- b\nSELECT 1":                           {Text: "SELECT 1", Line: 2},
+		"\ufeffSELECT 1":                                   {Text: "SELECT 1", Line: 1},
+		"\ufeff-- name: Page :many\n/*+ Hint */ SELECT 1;": {Text: "/*+ Hint */ SELECT 1", Line: 2, Name: "Page"},
+		"/* a /* nested */ b */ SELECT 1":                  {Text: "SELECT 1", Line: 1},
+		"\n\n/*+ Hint */\nSELECT 1;\n/* next */ SELECT 2":  {Text: "/*+ Hint */\nSELECT 1", Line: 3},
+	} {
+		got := Split(src)
+		if len(got) == 0 || got[0].Text != want.Text || got[0].Line != want.Line || got[0].Name != want.Name {
+			t.Errorf("%q: got %+v, want %+v", src, got, want)
+		}
+		if len(got) > 0 && src[got[0].Start:got[0].End] != got[0].Text {
+			t.Errorf("%q: the range is not that of the text", src)
+		}
+	}
+}
