@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -66,6 +67,8 @@ type judgement struct {
 	uses   []use
 	page   pageOf
 	out    *Result
+
+	measureUntil time.Time // no more executions after it; zero before the first
 
 	unplanned string // why there are no custom plans though there are values; "" if there are
 }

@@ -16,6 +16,7 @@ func TestPages(t *testing.T) {
 	for name, f := range map[string]func(*testing.T, judgeFunc){
 		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
 		"sort over a join": sortOverJoin, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
+		"hidden cursors": hiddenCursors, "advice": advice,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -40,6 +41,9 @@ func pages(t *testing.T) judgeFunc {
 		"create index on issues (weight desc nulls last, id desc)",
 		"create index on issues (score desc, uid)",
 		"create index on issues (title, id)",
+		"create function vol(timestamptz) returns timestamptz language sql volatile as $$ select $1 $$",
+		"create function counted(timestamptz) returns timestamptz language plpgsql stable as $$ begin perform nextval('s'); return $1; end $$",
+		"create sequence s",
 		"create index on issues (due, id)",
 		"create table jobs (id bigint primary key, prio int not null, run_at timestamptz not null, done bool not null)",
 		"insert into jobs select i, i % 5, timestamptz '2024-01-01 00:00Z' + (i / 3) * interval '1 min', i % 10 > 0 from generate_series(1, 40000) i",
@@ -97,10 +101,10 @@ func factoredEquality(t *testing.T, judge judgeFunc) {
 
 func shortPrefix(t *testing.T, judge judgeFunc) {
 	for sql, most := range map[string]float64{
-		"select id from comments where issue_id = $1 and (created_at > $2 or (created_at = $2 and id > $3)) order by created_at, id limit 20":                                                                   20,
-		"select x.id from unnest($3::bigint[]) u(u) cross join lateral (select id from comments where issue_id = u.u and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5) x": 20,
-		"select id from issues where project_id = 77 and (relative_position > $1 or (relative_position = $1 and id < $2)) order by relative_position, id desc limit 20":                                         400,
-		"select id from issues where project_id = 77 and ((relative_position, id) > ($1, $2) or relative_position is null and id > $3) order by relative_position, id desc limit 20":                            400,
+		"select id from comments where issue_id = $1 and (created_at > $2 or (created_at = $2 and id > $3)) order by created_at, id limit 20":                                                                    20,
+		"select x.id from unnest($3::bigint[]) u(u) cross join lateral (select id from comments where issue_id = u.u and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5) x":  20,
+		"select id from issues where project_id = 77 and (relative_position > $1 or (relative_position = $1 and id < $2)) order by relative_position, id desc limit 20":                                          400,
+		"select id from issues where project_id = 77 and (relative_position > $1 or (relative_position = $1 and id < $2) or relative_position is null and id < $3) order by relative_position, id desc limit 20": 400,
 	} {
 		res := judge(sql, Options{}, nil)
 		if severe(res) || res.Verdict == StartsAtOldest {
@@ -171,5 +175,66 @@ func valuesGiven(t *testing.T, judge judgeFunc) {
 	res := judge("select v from (values (1), (2)) x (v) where v > $1 order by v limit 1", Options{Analyze: true}, map[string]string{"1": "1"})
 	if res.Fix != nil {
 		t.Errorf("fix %+v", res.Fix)
+	}
+}
+
+// hiddenCursors start at the first row though no comparison of the key stands alone.
+func hiddenCursors(t *testing.T, judge judgeFunc) {
+	for sql, rule := range map[string]string{
+		"select id from issues where (($1::numeric is not null and (weight < $1 or (weight = $1 and id < $2) or weight is null)) or ($1 is null and weight is null and id < $2)) order by weight desc nulls last, id desc limit 20": "cursor-null-branch",
+		"select id from issues where coalesce(created_at > $1 or (created_at = $1 and id > $2), true) order by created_at, id limit 20":                                                                                             "cursor-key-hidden",
+		"select id from issues where (created_at > $1 or (created_at = $1 and id > $2)) is not false order by created_at, id limit 20":                                                                                              "cursor-key-hidden",
+		"select id from issues where (-score, uid) > ($1, $2) order by score desc, uid limit 20":                                                                                                                                    "cursor-key-hidden",
+		"select id from issues where created_at > $1 or (created_at = any (array[$1]) and id > $2) order by created_at, id limit 20":                                                                                                "cursor-starts-at-oldest",
+		`select id from issues where title > $1 or (title collate "C" = $1 and id > $2) order by title, id limit 20`:                                                                                                                "cursor-key-hidden",
+	} {
+		res := judge(sql, Options{}, nil)
+		if f := find(res, rule); res.Verdict != StartsAtOldest || f == nil || strings.Contains(f.Message, "a CASE") {
+			t.Errorf("%s: %s %+v", sql, res.Verdict, res.Findings)
+		}
+	}
+	for _, sql := range []string{
+		"select id from issues where created_at > $1 or created_at::date = $2 order by created_at, id limit 20",
+		"select id from issues where weight is null and id < $1 order by weight desc nulls last, id desc limit 20",
+		"select id from issues where (-score) > $1 order by uid limit 20",
+	} {
+		if res := judge(sql, Options{}, nil); severe(res) {
+			t.Errorf("%s: %s %+v", sql, res.Verdict, res.Findings)
+		}
+	}
+}
+
+// advice is what can be done about the statement at hand.
+func advice(t *testing.T, judge judgeFunc) {
+	for sql, want := range map[string]string{
+		"select id from issues where created_at > vol($1) or (created_at = vol($1) and id > $2) order by created_at, id limit 20":             "compute it first",
+		"select id from issues where due > $1 or (due is not distinct from $1 and id > $2) order by due, id limit 20":                         "a statement of their own",
+		"select id from issues where (created_at > $1 and created_at < $3) or (created_at = $1 and id > $2) order by created_at, id limit 20": "use the fix",
+	} {
+		f := find(judge(sql, Options{}, nil), "cursor-starts-at-oldest")
+		if f == nil || !strings.Contains(f.Action, want) || strings.Contains(f.Action, "compare rows") {
+			t.Errorf("%s: %+v", sql, f)
+		}
+	}
+	for sql, want := range map[string]string{
+		"select id from issues where created_at > counted($1) or (created_at = counted($1) and id > $2) order by created_at, id limit 20": "nextval",
+		"select id from issues where created_at > vol($1) or (created_at = vol($1) and id > $2) order by created_at, id limit 20":         "volatile",
+	} {
+		f := find(judge(sql, Options{Analyze: true}, nil), "statement-not-executed")
+		if f == nil || !strings.Contains(f.Message, want) || strings.Contains(f.Action, "--param") {
+			t.Errorf("%s: %+v", sql, f)
+		}
+	}
+	res := judge("select i.id, l.id from issues i left join lateral (select id from comments c where c.issue_id = i.id order by created_at desc limit 1) l on true where (i.created_at, i.id) > ($1, $2) order by i.created_at, i.id limit 20", Options{}, nil)
+	if find(res, "missing-tiebreaker") != nil {
+		t.Errorf("%+v", res.Findings)
+	}
+	res = judge("select id from issues where project_id = $4 and ((relative_position, id) > ($1, $2) or relative_position is null and id > $3) order by relative_position, id limit 20", Options{}, nil)
+	if find(res, "duplicate-parameters") != nil {
+		t.Errorf("%+v", res.Findings)
+	}
+	res = judge("select id from issues where created_at::date > $1 or (created_at::date = $1 and id > $2) order by created_at::date, id limit 20", Options{}, nil)
+	if res.Fix != nil && res.Fix.IndexSQL != nil {
+		t.Errorf("an index over what is not immutable: %s", *res.Fix.IndexSQL)
 	}
 }

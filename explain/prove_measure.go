@@ -30,6 +30,13 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) str
 	if !j.opts.Analyze {
 		return ""
 	}
+	if j.measureUntil.IsZero() {
+		j.measureUntil = time.Now().Add(measureTime * j.Runner.opts.StatementTimeout)
+	}
+	if time.Now().After(j.measureUntil) {
+		o.proof.lines = append(o.proof.lines, "not measured: the executions of other fixes took the time there is for it")
+		return ""
+	}
 	if why := j.mayExecute(ctx, o); why != "" {
 		o.proof.lines = append(o.proof.lines, "not executed: "+why)
 		return ""
@@ -215,16 +222,15 @@ func (j *judgement) compareAt() []spot {
 // fewBlocks more are no reason to refuse a fix: two scans go down two trees.
 const fewBlocks = 16
 
-// compareTime is how long rows are compared, in statement timeouts: the cursors
-// that are left after it are skipped.
-const compareTime = 2
+// measureTime is how long all executions for one statement may take, in statement
+// timeouts: what is left after it is skipped.
+const measureTime = 4
 
 // compare runs the statement and its fix at several cursors and compares the
 // rows, in order. A cursor at which the old statement takes too long is skipped.
 // It returns a difference, "" for none.
 func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) string {
 	skipped, seen := 0, [][]string{}
-	end := time.Now().Add(compareTime * j.Runner.opts.StatementTimeout)
 	for _, at := range j.compareAt() {
 		args, err := j.cursorAt(ctx, catalog, at)
 		if err != nil {
@@ -235,7 +241,7 @@ func (j *judgement) compare(ctx context.Context, catalog Catalog, o *option) str
 			continue // the same cursor once more tells nothing
 		}
 		seen = append(seen, args)
-		if time.Now().After(end) {
+		if time.Now().After(j.measureUntil) {
 			skipped++
 			continue
 		}

@@ -117,7 +117,10 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 		VersionNum: server.VersionNum, Database: server.Database, User: server.User, InRecovery: server.InRecovery, ThrowAway: doc.schema != nil,
 	}
 	opts := explain.Options{Analyze: c.Analyze}
-	for _, it := range src.items {
+	progress := a.progress("judged", len(src.items))
+	defer progress(-1)
+	for i, it := range src.items {
+		progress(i)
 		j := it.done
 		switch {
 		case it.plan != nil:
@@ -142,7 +145,10 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 		return err
 	}
 	found := make([]*judged, len(list.Statements))
+	progress = a.progress("judged", len(list.Statements))
+	defer progress(-1)
 	for i, s := range list.Statements {
+		progress(i)
 		in := explain.Input{Source: fmt.Sprintf("queryid %d", s.QueryID), SQL: s.SQL, Params: c.Param, SearchPath: s.SearchPath}
 		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, opts), Statement: &list.Statements[i]}
 		if a.ctx.Err() != nil {
@@ -174,10 +180,20 @@ func worst(r *explain.Result) int {
 	return n
 }
 
+// Planning takes next to no time: usualTimeout is the limit of one statement where
+// --timeout is not given, which else is defaultTimeout.
+const (
+	usualTimeout   = 2 * time.Second
+	defaultTimeout = 5 * time.Second
+)
+
 // runner connects the EXPLAIN session: to the server, or to one made of a schema.
 func (c *explainCmd) runner(a *app, src sources, doc *explainDoc) (*explain.Runner, func(), error) {
 	stop := func() {}
 	ro := explain.RunnerOptions{AsSuperuser: c.AsSuperuser}
+	if t := a.cli.Timeout; t < usualTimeout || t > defaultTimeout { // asked for, not the default
+		ro.StatementTimeout = t
+	}
 	var o probes.Options
 	var err error
 	if len(c.Schema) > 0 {
