@@ -146,12 +146,36 @@ func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 	return part{}
 }
 
+// valuesHeld is the number of values that an equality, or "= ANY" of a list, leaves
+// its left side, 0 for anything else. Of an array that is not known PostgreSQL takes
+// it for ten.
+func valuesHeld(e *sqltext.Expr) float64 {
+	switch {
+	case e.Kind == sqltext.Compare && e.Cmp == "=":
+		return 1
+	case e.Kind != sqltext.Opaque || e.Name != "any" || len(e.Args) != 2 || anyOperator(e) != "=any":
+		return 0
+	}
+	if list := anyOf(e); list != nil {
+		return float64(len(list))
+	}
+	if _, list, ok := strings.Cut(e.Args[1].Text(), "'{"); ok {
+		return float64(strings.Count(list, ",") + 1)
+	}
+	return 10
+}
+
+// anyOperator writes what stands between the sides of "K = ANY (…)": "=any".
+func anyOperator(e *sqltext.Expr) string {
+	op := strings.Join(strings.Fields(e.Text()[e.Args[0].End-e.Start:e.Args[1].Start-e.Start]), "")
+	return strings.ToLower(strings.Trim(op, "()"))
+}
+
 // anyOf lists v, … of "K = ANY (ARRAY[v, …])", nil for anything else.
 func anyOf(e *sqltext.Expr) []*sqltext.Expr {
 	if e.Name != "any" || len(e.Args) != 2 {
 		return nil
 	}
-	op := strings.Join(strings.Fields(e.Text()[e.Args[0].End-e.Start:e.Args[1].Start-e.Start]), "")
 	array := e.Args[1].Text()
 	for {
 		inner, ok := strings.CutPrefix(strings.TrimSpace(array), "(")
@@ -160,7 +184,7 @@ func anyOf(e *sqltext.Expr) []*sqltext.Expr {
 		}
 		array = strings.TrimSuffix(inner, ")")
 	}
-	if len(array) < 7 || !strings.EqualFold(array[:5], "array") || !strings.EqualFold(strings.Trim(op, "("), "=any") {
+	if len(array) < 7 || !strings.EqualFold(array[:5], "array") || anyOperator(e) != "=any" {
 		return nil
 	}
 	items, ok := strings.CutPrefix(strings.TrimSpace(array[5:]), "[")

@@ -83,6 +83,18 @@ func (s *Scan) readsFar(rows *PageRows) bool {
 	return kept < lossyShare && page/max(kept, 1e-9) > farRows
 }
 
+// guessed says that the planner knows nothing of the columns that a scan's
+// equalities are about, so that what they keep is its default: half a percent.
+func (s *Scan) guessed() string {
+	fixed, _ := equalities(s)
+	for _, name := range fixed {
+		if c := s.Table.column(name); c != nil && c.NDistinct == nil {
+			return " (by the planner's default of 0.5 % for an equality: there are no statistics of " + name + ")"
+		}
+	}
+	return ""
+}
+
 // assumed says what a verdict about a page's rows rests on.
 func (r *PageRows) assumed() string {
 	if r == nil || !r.Assumed {
@@ -125,6 +137,7 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		if s.Class == PartSort {
 			f.Message = "a page reads and sorts all rows that the index condition leaves"
 		}
+		f.Message += s.guessed()
 		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
 	case s.Class == PartSort && !s.Tiny():
 		f.Rule, f.Severity = "page-sorts-filtered-rows", Info

@@ -251,15 +251,15 @@ func (s *Scan) scannedOnce() float64 {
 	rows := s.Table.Rows
 	for _, t := range Conjuncts(parseCond(n.IndexCond)) {
 		share := 1.0 / 3
-		if t.Expr.Kind == sqltext.Compare && t.Expr.Cmp == "=" {
-			share = 0.005 // PostgreSQL's share of an equality with unknown statistics
+		if n := valuesHeld(t.Expr); n > 0 {
+			share = 0.005 * n // PostgreSQL's share of an equality with unknown statistics
 			if c := column(t.Expr.Args[0]); c != nil {
 				if per := s.Table.PerValue(c.Name); per > 0 {
-					share = min(per/s.Table.Rows, 1)
+					share = n * per / s.Table.Rows
 				}
 			}
 		}
-		rows *= share
+		rows *= min(share, 1)
 	}
 	return max(n.PlanRows, rows)
 }

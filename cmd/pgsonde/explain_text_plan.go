@@ -102,7 +102,11 @@ func (p *explainText) fix(f *explain.Fix) {
 		p.wrap("    proof: ", "      ", s)
 	}
 	p.line("    before: ", "%s", caseLine(f.Before))
-	p.line("    after:  ", "%s", caseLine(f.After))
+	if after := caseLine(f.After); f.After.TotalCost != f.Before.TotalCost || f.After.Case == f.Before.Case {
+		p.line("    after:  ", "%s", after)
+	} else { // nobody could ask the planner about the index
+		p.line("    after:  ", "not known: the index is not there to be asked about")
+	}
 	p.steps(f.Steps)
 }
 
