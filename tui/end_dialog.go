@@ -71,10 +71,23 @@ func (d *endDialog) load(f *frame) {
 func (d *endDialog) next() {
 	d.at, d.sure = (d.at+1)%len(d.targets), false
 	d.renew()
-	d.verb = d.asked
-	if v, ok := d.advised(d.now()); ok && d.now().label == "advised" {
-		d.verb = v
+	d.verb = d.verbOf(d.at)
+}
+
+// verbOf is how tab would have the i-th target ended.
+func (d *endDialog) verbOf(i int) waits.Verb {
+	if v, ok := d.advised(&d.targets[i]); ok && d.targets[i].label == "advised" {
+		return v
 	}
+	return d.asked
+}
+
+// shown is how the i-th target would be ended: the chosen one as the dialog says.
+func (d *endDialog) shown(i int) waits.Verb {
+	if i == d.at {
+		return d.verb
+	}
+	return d.verbOf(i)
 }
 
 // advised is how a session is to be ended by what is best for the tree; ok is false

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes/waits"
@@ -95,8 +94,11 @@ func (d *endDialog) more(t *theme.Theme, w int) []string {
 		return wrap(t, theme.Crit, "! ", "sure? Y does it all the same", w)
 	}
 	var out []string
+	if text := leaves(x.node); text != "" && !x.gone && useful(effectOf(d.verb, x.advice)) {
+		out = wrap(t, theme.Warn, theme.Sign(theme.Warn)+" ", text, w)
+	}
 	if text, here := d.recommended(); text != "" {
-		if out = wrap(t, theme.Strong, "  ", text, w); here {
+		if out = append(out, wrap(t, theme.Strong, "  ", text, w)...); here {
 			return out
 		}
 	}
@@ -112,7 +114,7 @@ func (d *endDialog) recommended() (text string, here bool) {
 	x := d.now()
 	v, ok := d.advised(x)
 	switch {
-	case d.best.Text == "" || x.gone, ok && v == d.verb && len(d.best.With) == 0:
+	case d.best.Text == "" || x.gone || d.bestGone(), ok && v == d.verb && len(d.best.With) == 0:
 		return "", false
 	case ok && v != d.verb:
 		return map[waits.Verb]string{waits.Cancel: "C", waits.Terminate: "K"}[v] + ", recommended: " + d.best.Text, true
@@ -120,6 +122,14 @@ func (d *endDialog) recommended() (text string, here bool) {
 		return "recommended: " + d.best.Text, false
 	}
 	return "", false
+}
+
+// bestGone says that one of those whose end is best is there no longer.
+func (d *endDialog) bestGone() bool {
+	return slices.ContainsFunc(d.targets, func(x endTarget) bool {
+		_, ok := d.advised(&x)
+		return ok && x.gone
+	})
 }
 
 // list is the sessions on offer, the chosen one marked.
@@ -137,7 +147,10 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 			label = t.Fit(label, 9, false)
 		}
 		spans := []theme.Span{{Role: theme.Strong, Text: mark}, {Role: theme.Dim, Text: label}, {Role: r, Text: nodeName(x.node) + "  "}, {Role: r, Text: x.whose()}}
-		right := freesShort(t, x.end, w)
+		right := freesShort(x.end, w)
+		if v := d.shown(i); !x.node.Key.Prepared() && !useful(effectOf(v, x.advice)) {
+			right = "frees nobody"
+		}
 		switch s := x.node.Session; {
 		case x.gone:
 			spans, right = append(spans, theme.Span{Role: theme.Warn, Text: "  " + x.goneWord()}), ""
@@ -157,16 +170,14 @@ func (t *endTarget) whose() string {
 	return t.role
 }
 
-// freesShort is frees for the end of a line of w cells.
-func freesShort(t *theme.Theme, e waits.End, w int) string {
-	s := "frees " + strconv.Itoa(e.Direct)
-	switch {
-	case e.InTurn() == 0:
-		return s
-	case w < 60:
-		return s + " now"
+// freesShort is frees for the end of a line of w cells: the same words, or their
+// start.
+func freesShort(e waits.End, w int) string {
+	s := frees(e)
+	if w < 60 {
+		s, _, _ = strings.Cut(s, ",")
 	}
-	return s + " now (" + t.AtMost + strconv.Itoa(e.InTurn()) + " in turn)"
+	return s
 }
 
 // stateText is a node's state in a word or two.
@@ -268,7 +279,7 @@ func (d *endDialog) keyLine(t *theme.Theme, w int) string {
 // tabWords say where tab goes.
 func (d *endDialog) tabWords(w int) string {
 	next := &d.targets[(d.at+1)%len(d.targets)]
-	if v, ok := d.advised(next); ok && next.label == "advised" && w >= 50 {
+	if v, ok := d.advised(next); ok && !next.gone && next.label == "advised" && w >= 50 {
 		return "advised: " + string(v) + " " + nodeName(next.node)
 	}
 	return next.label

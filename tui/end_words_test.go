@@ -1,0 +1,79 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
+)
+
+// TestDialogCountsInOneWay: what an end frees is said in the same words everywhere.
+func TestDialogCountsInOneWay(t *testing.T) {
+	for _, size := range [][2]int{{40, 10}, {80, 24}, {120, 40}} {
+		d, _ := enderDrawn(t, size[0], size[1], Options{}, recorded(t, "locks"))
+		d.goToRow("▾ 23524")
+		d.press("K")
+		for _, not := range []string{" now", "≤", "frees 9"} {
+			if strings.Contains(d.words()[strings.Index(d.words(), "Terminate"):], not) {
+				t.Errorf("%v: %q is said:\n%s", size, not, d.text())
+			}
+		}
+		d.press("C")
+		d.says("frees nobody")
+		d.hasNot("frees 1 at once, up to 8 in turn │")
+	}
+}
+
+// TestWhatIsOverIsNotRecommended: the advised root leaves while the dialog about a
+// waiter is open.
+func TestWhatIsOverIsNotRecommended(t *testing.T) {
+	snaps := recorded(t, "locks")
+	d, _ := enderDrawn(t, 80, 24, Options{}, snaps)
+	d.goToRow("23525")
+	d.press("C")
+	d.says("recommended: terminate 23524")
+	d.answer(later(snaps[1], time.Second, 23524))
+	d.has("over")
+	d.hasNot("recommended")
+	d.hasNot("advised: terminate")
+}
+
+// TestWhatIsLeftBehindIsSaid by the dialog, of statements that commit in between.
+func TestWhatIsLeftBehindIsSaid(t *testing.T) {
+	tests := []struct{ query, lock, want string }{
+		{"create unique index concurrently i on t (a)", "virtualxid", "leaves behind an INVALID index"},
+		{"/* app */ -- x\nCREATE INDEX CONCURRENTLY ON t (a)", "relation", "may leave behind an INVALID index"},
+		{"reindex (verbose, concurrently) table t", "virtualxid", "_ccnew or _ccold"},
+		{"drop index concurrently if exists i", "virtualxid", "leaves behind the index, INVALID"},
+		{"alter table t\n detach partition p concurrently", "virtualxid", "FINALIZE"},
+		{"alter table t detach partition p finalize", "virtualxid", ""},
+		{"create index i on t (a)", "relation", ""},
+		{"-- concurrently", "", ""},
+		{"select 1 /* create index concurrently */", "", ""},
+	}
+	for _, tt := range tests {
+		n := &waits.Node{Session: &probes.Session{State: "active", Query: tt.query}}
+		if tt.lock != "" {
+			n.Edge = &waits.Edge{LockType: tt.lock}
+		}
+		if got := leaves(n); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%q: got %q, want %q", tt.query, got, tt.want)
+		}
+	}
+	snaps := recorded(t, "locks")
+	for _, s := range snaps {
+		for i := range s.Locks.Procs {
+			if p := &s.Locks.Procs[i]; p.PID == 23556 {
+				p.Query = "alter table ledger detach partition ledger_2019 concurrently"
+			}
+		}
+	}
+	d, _ := enderDrawn(t, 80, 24, Options{}, snaps)
+	d.goToRow("▾ 23556")
+	for _, k := range []string{"C", "K"} {
+		d.press(k)
+		d.says("may leave behind a pending detach: ALTER TABLE … DETACH PARTITION … FINALIZE ends it")
+	}
+}
