@@ -176,6 +176,10 @@ func (g generator) shuffle(parts []string, sep string) string {
 
 func (g generator) flat() string {
 	var branches []string
+	every := "" // what every branch repeats
+	if g.r.IntN(5) == 0 {
+		every = pick(g.r, "c is not null", "$6 is not null", "(a < $5 or $6 is null)")
+	}
 	for i := range g.keys {
 		parts := []string{g.after(i)}
 		for j := range i {
@@ -184,6 +188,9 @@ func (g generator) flat() string {
 		if g.r.IntN(3) == 0 {
 			parts = append(parts, g.keys[i]+" is not null")
 		}
+		if every != "" {
+			parts = append(parts, every)
+		}
 		b := g.shuffle(parts, " and ")
 		if g.r.IntN(2) == 0 {
 			b = "(" + b + ")"
@@ -191,7 +198,11 @@ func (g generator) flat() string {
 		branches = append(branches, b)
 	}
 	if g.r.IntN(4) == 0 {
-		branches = append(branches, "(a = $1 and false)")
+		never := "a = $1 and false"
+		if every != "" {
+			never += " and " + every
+		}
+		branches = append(branches, "("+never+")")
 	}
 	return g.shuffle(branches, " or ")
 }

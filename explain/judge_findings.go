@@ -306,9 +306,9 @@ func (j *judgement) smells() []Finding {
 // those it takes from the text.
 func PlanRules() []Rule {
 	return []Rule{
-		{"cursor-starts-at-oldest", Error, "the filter implies where the page starts, but the index condition does not say it: all rows before the cursor are read and thrown away"},
+		{"cursor-starts-at-oldest", Error, "the filter implies where the page starts, but the index condition does not say it: all rows before the cursor are read and thrown away (an info where equalities leave few rows in all)"},
 		{"cursor-starts-at-looser-limit", Error, "the scan starts at another, looser limit than the cursor (an info where both may be the same value)"},
-		{"cursor-bound-on-few-values", Error, "the scan starts at the cursor's first key, but many rows share that value"},
+		{"cursor-bound-on-few-values", Error, "the scan starts at the cursor's first key, but many rows share that value, as where a row comparison has keys that go different ways"},
 		{"cursor-null-branch", Error, "every branch of the condition but IS NULL bounds the key, so no single scan can start at the cursor"},
 		{"cursor-key-hidden", Error, "the key is inside CASE, a cast, a collation or an expression (a warning), so its comparison cannot be an index condition"},
 		{"page-sorts-whole-table", Warn, "no index gives the page's order: every page reads everything and sorts it (an error where the cursor would not start at its row with an index either)"},

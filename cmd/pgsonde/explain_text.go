@@ -173,19 +173,22 @@ func (p *explainText) failed(js []*judged, all bool) {
 // summary counts the judgements by the worst that was found.
 func (p *explainText) summary(js []*judged) {
 	var n [4]int
-	failed := 0
+	failed, other := 0, 0
 	for _, j := range js {
-		if j.Verdict == explain.Unknown {
+		switch w := worst(j.Result); {
+		case j.Verdict == explain.Unknown:
 			failed++
-		} else {
-			n[worst(j.Result)]++
+		case j.Verdict == explain.NotApplicable && w == 0: // there was nothing to judge
+			other++
+		default:
+			n[w]++
 		}
 	}
 	parts := []string{}
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{n[3], "with an error"}, {n[2], "with a warning"}, {n[1] + n[0], "good"}, {failed, "not judged"}} {
+	}{{n[3], "with an error"}, {n[2], "with a warning"}, {n[1] + n[0], "good"}, {other, "not paging"}, {failed, "not judged"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
 		}
