@@ -40,6 +40,7 @@ type Locks struct {
 	Prepared      []PreparedXact
 	Procs         []Session // every backend that waits or blocks, and its parallel workers
 	Unled         []int     // masked waiters that may be parallel workers; of which session is not known
+	Nested        []int     // of Procs, who have subtransactions that wrote, open or released; 16 and later
 	Progress      []Progress
 	Names         []ObjectName
 }
@@ -124,6 +125,8 @@ type Progress struct {
 	LockersTotal  int // CREATE INDEX: transactions it waits for in this phase
 	LockersDone   int
 	CurrentLocker int   // pid
+	Lockers       []int // pids of those it still waits for, the current one first: at most, for some may have come later
+	LockersKnown  bool  // Lockers has all of them
 	Done, Total   int64 // blocks, or tuples where the phase counts those; 0 of 0 unknown
 }
 

@@ -71,6 +71,8 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 		return Result{Outcome: NotABackend, Why: "a prepared transaction: ROLLBACK PREPARED in its database ends it"}, nil
 	case slices.Contains(s.ownPIDs(), t.PID):
 		return Result{Outcome: Refused, Why: "this is pgsonde itself"}, nil
+	case t.BackendStart.IsZero() && !s.hides():
+		return Result{Outcome: Changed, Why: "which session it was is not known: it was not read with the locks; look again"}, nil
 	case t.BackendStart.IsZero():
 		return Result{Outcome: NotPermitted, Grant: readAllStats, Why: "without its backend_start the session cannot be told from a later one with the same pid"}, nil
 	}
@@ -87,6 +89,12 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 		return Result{}, fmt.Errorf("ending %d: %w", t.PID, err)
 	}
 	return endResult(rows, t, statement == "locks_cancel"), nil
+}
+
+// hides reports whether this login sees other roles' rows masked.
+func (s *Sampler) hides() bool {
+	server, _ := s.Facts()
+	return server.Masked
 }
 
 func endResult(rows *Rows, t Target, cancel bool) Result {

@@ -54,8 +54,10 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 	}
 	if utilityAtWork(l) {
 		r.progress(ctx, l)
+		r.delays(ctx, l)
 	}
 	r.touch(ctx, l)
+	r.nested(ctx, l)
 	contended := map[LockTag]bool{}
 	for i := range l.Rows {
 		if !l.Rows[i].Granted {
@@ -63,6 +65,26 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 		}
 	}
 	r.resolve(ctx, l, func(t LockTag) bool { return contended[t] || t.Type == "tuple" })
+}
+
+// nested looks which of those who run a statement have subtransactions.
+func (r *lockReader) nested(ctx context.Context, l *Locks) {
+	pids := []int{}
+	for i := range l.Procs {
+		if p := &l.Procs[i]; p.State == "active" && !p.XactStart.IsZero() && p.XactStart.Before(p.QueryStart) {
+			pids = append(pids, p.PID)
+		}
+	}
+	if len(pids) == 0 {
+		return
+	}
+	rows, err := r.run(ctx, nameTimeout, "locks_nested", pids)
+	if err != nil {
+		return
+	}
+	for rows.Next() {
+		l.Nested = append(l.Nested, rows.Int(0))
+	}
 }
 
 func (r *lockReader) prepared(ctx context.Context, l *Locks) {

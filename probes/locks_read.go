@@ -275,11 +275,8 @@ func (r *lockReader) entries(ctx context.Context, l *Locks) error {
 	}
 	waiters, all := pidsOf(l.Rows)
 	rest := slices.DeleteFunc(waiters, func(pid int) bool { return answered[pid] })
-	switch {
-	case len(rest) == 0:
-		return nil
-	case len(rest)+len(l.Waits) > mostAsked:
-		return r.describe(ctx, l, all)
+	if len(rest) == 0 || len(rest)+len(l.Waits) > mostAsked {
+		return r.describe(ctx, l, all) // the entries name whom no answer does: who blocks an auxiliary process
 	}
 	more := &Locks{}
 	if err := r.edges(ctx, more, 0, rest, nil); err != nil {
@@ -287,7 +284,7 @@ func (r *lockReader) entries(ctx context.Context, l *Locks) error {
 	}
 	l.Waits = append(l.Waits, more.Waits...)
 	l.addProcs(more.Procs)
-	return nil
+	return r.describe(ctx, l, all)
 }
 
 // pidsOf are those who wait, and everybody, in rows of contended objects.

@@ -33,6 +33,9 @@ func (b *lockRows) trees(all []*waits.Tree) {
 		}
 	}
 	for i := range b.forest.SafeSnapshots {
+		if b.forest.SafeSnapshots[i].InTree() {
+			continue
+		}
 		b.safe(&b.forest.SafeSnapshots[i])
 	}
 	if b.forest.Late != "" {

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/waits"
@@ -80,7 +79,7 @@ func rollbackOf(n *waits.Node) string {
 	if !n.Key.Prepared() || n.Prepared == nil {
 		return ""
 	}
-	return "ROLLBACK PREPARED '" + strings.ReplaceAll(n.Prepared.GID, "'", "''") + "'"
+	return waits.RollbackPrepared(n.Prepared.GID)
 }
 
 func copyRollback(n *waits.Node) result {

@@ -123,6 +123,9 @@ func (p *treePrinter) print(findings []probes.Finding) {
 		fmt.Fprintf(p.w, "\n  %s  (its blocker is not known)\n", p.line(n))
 	}
 	for i := range f.SafeSnapshots {
+		if f.SafeSnapshots[i].InTree() {
+			continue
+		}
 		fmt.Fprintln(p.w)
 		p.safe(&f.SafeSnapshots[i])
 	}

@@ -58,10 +58,11 @@ type endDoc struct {
 type actionDoc struct {
 	Verb   string    `json:"verb"`
 	PID    int       `json:"pid"`
-	Frees  int       `json:"frees"`  // directly or in turn: at most
-	Direct int       `json:"direct"` // of these, at once
-	With   []stepDoc `json:"with"`   // what must be ended together with it
-	Grant  *string   `json:"grant"`  // what this login lacks to do it
+	Frees  int       `json:"frees"`   // directly or in turn: at most
+	Direct int       `json:"direct"`  // of these, at once
+	AtMost bool      `json:"at_most"` // a cancel, which an open savepoint may keep from freeing them
+	With   []stepDoc `json:"with"`    // what must be ended together with it
+	Grant  *string   `json:"grant"`   // what this login lacks to do it
 	Text   string    `json:"text"`
 }
 
@@ -81,8 +82,10 @@ type nodeDoc struct {
 	State         *string   `json:"state"`
 	TxS           *float64  `json:"tx_s"`
 	Query         *string   `json:"query"`
+	QueryClipped  bool      `json:"query_clipped"` // the text goes on
 	WaitsFor      *waitDoc  `json:"waits_for"`
-	Edge          *string   `json:"edge"`
+	Edge          *string   `json:"edge"`   // to the node it stands under; null: there is none
+	Queued        bool      `json:"queued"` // under a row's locker, in the queue of those who wait for the row
 	AlsoBlockedBy []int     `json:"also_blocked_by"`
 	AlsoBlocks    []int     `json:"also_blocks"` // who waits for it, too, and is drawn under another
 	Notes         []string  `json:"notes"`
@@ -94,7 +97,7 @@ type waitDoc struct {
 	Mode     *string  `json:"mode"`
 	Object   *string  `json:"object"`
 	WaitS    *float64 `json:"wait_s"`
-	BlockedS *float64 `json:"blocked_s"` // since the statement began
+	BlockedS *float64 `json:"blocked_s"` // for a row or a key since its statement began, else as wait_s
 }
 
 type snapshotWait struct {
@@ -164,7 +167,7 @@ func actionDocument(a waits.Action) *actionDoc {
 	if a.Verb == "" {
 		return nil
 	}
-	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, Frees: a.Frees, Direct: a.Direct, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
+	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, Frees: a.Frees, Direct: a.Direct, AtMost: a.AtMost, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
 	for _, s := range a.With {
 		d.With = append(d.With, stepDoc{string(s.Verb), s.Key.PID})
 	}
@@ -178,13 +181,23 @@ func nodeDocument(snap *probes.Snapshot, f *waits.Forest, n *waits.Node) nodeDoc
 	}
 	if s := n.Session; s != nil {
 		d.App, d.User, d.Database, d.State = orNull(s.App), orNull(s.User), orNull(s.Database), orNull(s.State)
-		d.TxS, d.Query = since(snap.At, s.XactStart), orNull(s.Query)
+		at := snap.At
+		if n.Edge != nil {
+			at = f.At // the clock of its wait
+		}
+		d.TxS, d.Query, d.QueryClipped = since(at, s.XactStart), orNull(s.Query), s.QueryClipped
 	}
 	if p := n.Prepared; p != nil {
 		d.User, d.Database, d.TxS = orNull(p.Owner), orNull(p.Database), since(snap.At, p.Prepared)
 	}
 	if e := n.Edge; e != nil {
-		d.Edge = orNull(string(e.Kind))
+		d.Queued = n.Queue != nil && e.LockType == "tuple"
+		if n.Parent == nil || n.Parent.Key == e.Blocker {
+			d.Edge = orNull(string(e.Kind))
+		}
+		if d.TxS != nil && e.Wait > 0 {
+			*d.TxS = max(*d.TxS, e.Wait.Seconds()) // activity may be of a moment before
+		}
 		d.WaitsFor = &waitDoc{LockType: e.LockType, Mode: mode(e.Mode), Object: orNull(e.Object), WaitS: known(e.Wait), BlockedS: known(n.Blocked)}
 	}
 	for _, c := range n.Children {

@@ -26,6 +26,11 @@ const (
 type Advice struct {
 	Cancel, Terminate Effect
 	Why               string // one line
+	// AtMost: a cancel may free less, for it undoes to an open savepoint only and
+	// keeps the locks from before; terminating frees all.
+	AtMost bool
+	keeps  string // … why, in a few words
+	nested bool   // there are subtransactions
 	// Instead is what to do where neither helps, "" otherwise.
 	Instead string
 	// Grant is what this login lacks to end it at all, "" nothing; both effects
@@ -56,6 +61,7 @@ type Action struct {
 	With   []Step // what else must be ended, for it alone frees nobody
 	Frees  int    // at once or in turn: at most
 	Direct int    // of these, at once
+	AtMost bool   // a cancel that may free nobody: see Advice
 	Text   string // one line
 	Grant  string // what this login lacks to do it, "" nothing
 }
@@ -97,12 +103,16 @@ func (f *Forest) advise(n *Node) Advice {
 		return a
 	}
 	if masked(s) {
-		return advice(Frees, Frees, "its state is hidden from this login", "grant pg_read_all_stats")
+		instead := "grant pg_read_all_stats"
+		if g := f.rights.missing(s); g != "" {
+			instead = f.rights.get(g)
+		}
+		return advice(Frees, Frees, "its state is hidden from this login", instead)
 	}
 	if n.Edge != nil {
-		return advice(FreesQueue, FreesQueue, "it waits itself: ending it frees only what is behind it", "")
+		return f.saved(n, advice(FreesQueue, FreesQueue, "it waits itself: ending it frees only what is behind it", ""))
 	}
-	return byState(s)
+	return f.saved(n, byState(s))
 }
 
 // system is the advice for processes that are no client's.
@@ -165,8 +175,7 @@ func (f *Forest) rollback(n *Node) string {
 	if n.Prepared == nil {
 		return "find it in pg_prepared_xacts"
 	}
-	return fmt.Sprintf("in database %s, as %s or superuser: ROLLBACK PREPARED '%s'",
-		n.Prepared.Database, n.Prepared.Owner, strings.ReplaceAll(n.Prepared.GID, "'", "''"))
+	return fmt.Sprintf("in database %s, as %s or superuser: %s", n.Prepared.Database, n.Prepared.Owner, RollbackPrepared(n.Prepared.GID))
 }
 
 // best is the action that lets most run at once at least cost, and what this
@@ -192,15 +201,21 @@ func (f *Forest) best(t *Tree) Action {
 func (f *Forest) choose(t *Tree) Action {
 	n, a, end := t.Root, f.advise(t.Root), t.Ends[0]
 	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
-		return Action{Verb: Cancel, Key: ddl.Key, Frees: len(ddl.Frees), Direct: ddl.Direct, Text: fmt.Sprintf("cancel %s, the queued %s: frees %s and loses no committed work",
-			ddl.Key, what(f.Node(ddl.Key)), ddl.freed())}
+		return Action{Verb: Cancel, Key: ddl.Key, Frees: len(ddl.Frees), Direct: ddl.Direct, Text: fmt.Sprintf("cancel %s, the queued %s: frees %s and loses no committed work; the root %s: %s",
+			ddl.Key, what(f.Node(ddl.Key)), ddl.figure(), n.Key, end.figure())}
 	}
 	act := Action{Key: n.Key, Frees: len(end.Frees), Direct: end.Direct}
 	switch {
 	case n.Edge != nil && !f.deadlock(t):
 		act.Verb, act.Text = Wait, "wait: the server reorders the queue at deadlock_timeout"
 	case n.Edge != nil:
-		act.Verb, act.Text = Cancel, fmt.Sprintf("cancel %s: frees %s; or wait: the server aborts one of them at deadlock_timeout", n.Key, end.freed())
+		act.Verb = verb(a)
+		act.Text = fmt.Sprintf("%s %s: frees %s; or wait: the server aborts one of them at deadlock_timeout", act.Verb, n.Key, end.freed())
+		if act.Verb == Cancel && a.AtMost {
+			act.Text = fmt.Sprintf("cancel %s: frees at most %s, terminate for sure; or wait: the server aborts one of them at deadlock_timeout", n.Key, end.freed())
+		}
+	case ending(a.Terminate) && end.Direct == 0 && f.delayed(t) != nil:
+		return f.endDelay(t)
 	case end.Direct == 0 && ending(a.Terminate) && f.unless(t) != "":
 		act.Verb, act.Text = verb(a), fmt.Sprintf("%s %s: frees nobody for sure%s", verb(a), n.Key, f.unless(t))
 	case end.Direct == 0 && (n.Key.Prepared() || ending(a.Terminate)):
@@ -212,14 +227,23 @@ func (f *Forest) choose(t *Tree) Action {
 	case a.Cancel == Restarts:
 		act.Verb, act.Text = Wait, a.Why
 	default:
-		act.Verb = verb(a)
-		act.Text = fmt.Sprintf("%s %s: frees %s%s", act.Verb, n.Key, end.freed(), f.unless(t))
-		switch {
-		case act.Verb == Terminate:
-			act.Text += " (" + a.Why + ")"
-		case a.Instead != "":
-			act.Text += "; but it " + a.Why + ": " + a.Instead
-		}
+		return f.endRoot(t, a)
+	}
+	act.AtMost = act.Verb == Cancel && a.AtMost
+	return act
+}
+
+// endRoot is the end of a root that runs or idles and is for ending.
+func (f *Forest) endRoot(t *Tree, a Advice) Action {
+	n, end := t.Root, t.Ends[0]
+	act := Action{Verb: verb(a), Key: n.Key, Frees: len(end.Frees), Direct: end.Direct}
+	act.AtMost = act.Verb == Cancel && a.AtMost
+	act.Text = fmt.Sprintf("%s %s: frees %s%s", act.Verb, n.Key, a.promise(act.Verb, end), f.unless(t))
+	switch {
+	case act.Verb == Terminate:
+		act.Text += " (" + a.Why + ")"
+	case a.Instead != "":
+		act.Text += "; but it " + a.Why + ": " + a.Instead
 	}
 	return act
 }
@@ -230,26 +254,22 @@ func (f *Forest) deadlock(t *Tree) bool {
 	return c != nil && c.Hard
 }
 
-// verb is the milder one that ends the session's transaction.
-func verb(a Advice) Verb {
-	if a.Cancel == Nothing {
-		return Terminate
-	}
-	return Cancel
-}
-
 func masked(s *probes.Session) bool {
 	return s != nil && (s.Kind == probes.KindMasked || s.Kind == probes.KindMaskedSystem)
 }
 
+// enough: a queued request that frees less than this part of what the root does,
+// itself counted, is not worth more than the work the root would lose.
+const enough = 2
+
 // queuedDDL is the end of a queued strong request that lets no fewer run at once
-// than the end of the root; or, where the root is not for ending, of one that
-// waits for it. Only its place in the queue may hold others up: what it holds
+// than the end of the root and at least half as many in all; or, where the root is
+// not for ending, of one that waits for it. Only its place in the queue may hold others up: what it holds
 // already may be its session's and outlive a cancel.
 func (f *Forest) queuedDDL(t *Tree) *End {
 	for i := range t.Ends[1:] {
 		e := &t.Ends[i+1]
-		if e.Direct > 0 && e.Direct >= t.Ends[0].Direct && f.queued(f.Node(e.Key)) {
+		if e.Direct > 0 && e.Direct >= t.Ends[0].Direct && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) && f.queued(f.Node(e.Key)) {
 			return e
 		}
 	}
@@ -281,23 +301,14 @@ func (f *Forest) queued(n *Node) bool {
 // what names a queued request by its statement's first word, else its mode.
 func what(n *Node) string {
 	if n != nil && n.Session != nil {
-		if w := strings.ToUpper(firstWord(n.Session.Query)); w != "" && w != "<INSUFFICIENT" {
-			return w
+		if w := words(n.Session.Query); len(w) > 0 && !masked(n.Session) {
+			return strings.ToUpper(w[0])
 		}
 	}
 	if n != nil && n.Edge != nil {
 		return n.Edge.Mode.String()
 	}
 	return "request"
-}
-
-func firstWord(q string) string {
-	q = strings.TrimLeft(q, " \t\r\n(;")
-	end := strings.IndexFunc(q, func(r rune) bool { return r < 'A' || r > 'Z' && r < 'a' || r > 'z' })
-	if end < 0 {
-		end = len(q)
-	}
-	return q[:end]
 }
 
 func count(n int) string {

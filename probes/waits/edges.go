@@ -50,7 +50,9 @@ func (g *graph) setEdge(e *Edge, f *Forest, w *wait, l link) {
 func (f *Forest) Edges() []Edge {
 	var out []Edge
 	for i := range f.g.procs {
-		out = f.appendEdges(out, i)
+		if !f.g.procs[i].safe() {
+			out = f.appendEdges(out, i)
+		}
 	}
 	return out
 }
@@ -58,7 +60,7 @@ func (f *Forest) Edges() []Edge {
 // Blockers are the edges of one waiter, hard ones first.
 func (f *Forest) Blockers(k Key) []Edge {
 	p, ok := f.g.find(k)
-	if !ok {
+	if !ok || f.g.procs[p].safe() {
 		return nil
 	}
 	return f.appendEdges(nil, p)
@@ -99,6 +101,19 @@ func (w *wait) parallel(g *graph) bool {
 		}
 	}
 	return false
+}
+
+// blocked is how long the process of w has been blocked: for a row or a key since
+// its statement began, for each time that another gets it w is a new wait; else
+// as long as w has lasted. A statement that has done work before is given more than
+// its due.
+func (f *Forest) blocked(w *wait) time.Duration {
+	d := f.waited(w)
+	s := f.g.procs[w.proc].session
+	if s == nil || s.QueryStart.IsZero() || w.shape.Type != "transactionid" && w.shape.Type != "tuple" {
+		return d
+	}
+	return max(d, f.At.Sub(s.QueryStart))
 }
 
 // waited is how long w has lasted on the server's clock; -1 unknown.

@@ -39,11 +39,11 @@ func TestEndsAtOnce(t *testing.T) {
 		},
 		{
 			"a queued ALTER with two behind it beats its root", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3",
-			"1:1+2 2:2+0", "cancel 2", "frees 2 sessions and loses no committed work",
+			"1:1+2 2:2+0", "cancel 2", "frees 2 and loses no committed work; the root 1: 1 at once, up to 2 in turn",
 		},
 		{
 			"a queued ALTER with one behind it is as good as its root", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2",
-			"1:1+1 2:1+0", "cancel 2", "frees 1 session",
+			"1:1+1 2:1+0", "cancel 2", "frees 1 and loses no committed work; the root 1: 1 at once, up to 1 in turn",
 		},
 		{
 			"more wait for the root's row than in the queue", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 X row4\n4 S x1 @3\n5 X row5\n5 S x1 @4",
@@ -178,7 +178,11 @@ func TestStubs(t *testing.T) {
 }
 
 func TestCircleCounts(t *testing.T) {
-	f := Build(nil, reading(table(t, "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @20\n3 S x1 @30\n8 X x8\n9 S x8 @50")), nil)
+	l := reading(table(t, "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @20\n3 S x1 @30\n8 X x8\n9 S x8 @50"))
+	for i := range l.Procs {
+		l.Procs[i].QueryStart = time.Time{}
+	}
+	f := Build(nil, l, nil)
 	drawn := f.Drawn()
 	if len(drawn) != 2 || len(f.Trees) != 1 || f.Circle(drawn[0]) == nil || f.Circle(drawn[1]) != nil {
 		t.Fatalf("got %d trees, the first of a circle %v", len(drawn), f.Circle(drawn[0]) != nil)
@@ -204,6 +208,89 @@ func TestCircleCounts(t *testing.T) {
 	f.Keep(2 * time.Minute)
 	if f.Hidden != 2 || len(f.Drawn()) != 0 || len(f.Cycles) != 0 {
 		t.Errorf("kept: got %d hidden, %d drawn, %d circles", f.Hidden, len(f.Drawn()), len(f.Cycles))
+	}
+}
+
+// TestBlockedSince: who waits for a row is blocked since its statement began, for each
+// time that another gets the row its wait begins again; who waits for a table since it
+// waits.
+func TestBlockedSince(t *testing.T) {
+	l := reading(table(t, "1 X x1\n2 S x1 @55\n3 X row3\n3 S x1 @55\n4 X row3 @59\n8 AX t8\n9 AS t8 @58"))
+	f := Build(nil, l, nil)
+	for pid, want := range map[int]time.Duration{2: time.Minute, 3: time.Minute, 4: time.Minute, 9: 2 * time.Second, 1: -1} {
+		if got := f.Node(Key{PID: pid}).Blocked; got != want {
+			t.Errorf("%d: got blocked %v, want %v", pid, got, want)
+		}
+	}
+	if e := f.Node(Key{PID: 2}).Edge; e.Wait != 5*time.Second {
+		t.Errorf("this wait: got %v, want 5s", e.Wait)
+	}
+	f.Keep(9 * time.Second)
+	if len(f.Trees) != 1 || f.Trees[0].Longest != time.Minute || f.Hidden != 1 {
+		t.Errorf("got %d trees, %d hidden", len(f.Trees), f.Hidden)
+	}
+}
+
+// TestCancelAtMost: a cancel undoes to an open savepoint only; what a statement that
+// began its transaction has locked goes with it.
+func TestCancelAtMost(t *testing.T) {
+	for _, tt := range []struct {
+		name, rows, query string
+		inside            bool // a transaction of several statements
+		nested            bool
+		most              bool
+		best              string
+	}{
+		{"one statement", "1 X x1\n2 S x1 @1", "update t", false, false, false, "cancel 1: frees 1 session"},
+		{"one message", "1 X x1\n2 S x1 @1", "begin; update t; savepoint s; select 1", false, false, true, "cancel 1: frees at most 1 session"},
+		{"in a transaction", "1 X x1\n2 S x1 @1", "select 1", true, false, true, "terminate for sure"},
+		{"with subtransactions", "1 X x1\n2 S x1 @1", "select 1", true, true, true, "terminate 1: frees 1 session"},
+		{"a queued request", "1 AX t1\n2 AX t1 @1\n3 AS t1 @2", "alter table t", true, true, false, ""},
+		{"in a circle", "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @2", "update t", true, false, true, "frees at most 1 session"},
+		{"an advisory key", "1 X a1\n2 X a1 @1", "select pg_advisory_lock(1), pg_sleep(9)", false, false, true, "an advisory key may be the session's"},
+		{"of several", "1 S t1\n2 S t1\n3 RX t1 @1", "select 1", true, false, true, "frees at most 1 session"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := reading(table(t, tt.rows))
+			for i := range l.Procs {
+				p := &l.Procs[i]
+				p.Query, p.XactStart = tt.query, epoch
+				if tt.inside {
+					p.XactStart = epoch.Add(-time.Hour)
+				}
+				if tt.nested {
+					l.Nested = append(l.Nested, p.PID)
+				}
+			}
+			f := Build(nil, l, nil)
+			tree := f.Drawn()[0]
+			n := tree.Root
+			if tt.name == "a queued request" {
+				n = f.Node(Key{PID: 2})
+			}
+			if a := f.Advise(n); a.AtMost != tt.most {
+				t.Errorf("got %+v, want at most %v", a, tt.most)
+			}
+			if !strings.Contains(tree.Best.Text, tt.best) || tree.Best.AtMost != (tt.most && tree.Best.Verb == Cancel) {
+				t.Errorf("best: got %+v, want %q", tree.Best, tt.best)
+			}
+		})
+	}
+}
+
+// TestRollbackPrepared: the statement works when it is pasted.
+func TestRollbackPrepared(t *testing.T) {
+	for gid, want := range map[string]string{
+		"move 4711":   `ROLLBACK PREPARED 'move 4711'`,
+		"it's":        `ROLLBACK PREPARED 'it''s'`,
+		"a\nb\x1b[2J": `ROLLBACK PREPARED E'a\x0ab\x1b[2J'`,
+		`c:\new`:      `ROLLBACK PREPARED E'c:\\new'`,
+		"\u202eabc":   `ROLLBACK PREPARED E'\U0000202eabc'`,
+		"größe":       `ROLLBACK PREPARED 'größe'`,
+	} {
+		if got := RollbackPrepared(gid); got != want {
+			t.Errorf("%q: got %s, want %s", gid, got, want)
+		}
 	}
 }
 
@@ -244,6 +331,8 @@ func TestRights(t *testing.T) {
 		{"may signal, a superuser's", false, true, 10, "", "superuser"},
 		{"a member of its role", false, false, 30, "", ""},
 		{"masked", false, true, 20, probes.KindMasked, "pg_read_all_stats"},
+		{"masked, and may not signal", false, false, 20, probes.KindMasked, "pg_read_all_stats, pg_signal_backend"},
+		{"masked, a superuser's", false, true, 10, probes.KindMasked, "superuser"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -39,8 +39,9 @@ type Forest struct {
 	visits  int // spent on Ends
 	touched touched
 	unled   []int
-	cand    [][]option // by process: the blockers it may be drawn under
-	rev     [][]int    // by process: those that have it in cand
+	nested  map[int]bool // pids that have subtransactions
+	cand    [][]option   // by process: the blockers it may be drawn under
+	rev     [][]int      // by process: those that have it in cand
 	rows    map[probes.LockTag]*Queue
 	reach   *reach
 	sim     *simulation
@@ -55,7 +56,9 @@ type Tree struct {
 	// Victims are the sessions that wait for the root, directly or not, each once;
 	// of a circle's tree, whose root waits too, all of it.
 	Victims int
-	Longest time.Duration // of their waits; -1 unknown
+	// Longest is since when the first of them has been blocked; -1 unknown. See
+	// Node.Blocked.
+	Longest time.Duration
 	// Slots are the connection slots pinned: client backends among root and
 	// victims. ByRole splits them by the role they are counted for.
 	Slots  int
@@ -76,8 +79,9 @@ type Node struct {
 	Edge   *Edge
 	Queue  *Queue // the row queue it stands in or heads, nil none
 	Parent *Node  // nil: a root
-	// Blocked is how long its statement has been running or, for a root, -1;
-	// Edge.Wait restarts with each lock the statement waits for.
+	// Blocked is how long it has been blocked; -1: a root, or unknown. Edge.Wait
+	// restarts with each lock the statement waits for: who queues for a row has a new
+	// one whenever another gets the row, and is blocked since its statement began.
 	Blocked  time.Duration
 	Children []*Node
 	Behind   int // nodes drawn below it
@@ -104,6 +108,11 @@ type SafeSnapshot struct {
 	Blockers []*Node
 	Wait     time.Duration // of its statement; -1 unknown
 	Best     Action
+}
+
+// InTree reports whether the waiter stands in a tree, for others wait for it.
+func (s *SafeSnapshot) InTree() bool {
+	return s.Waiter.Edge != nil && s.Waiter.Edge.LockType == safeSnapshot
 }
 
 // Waiting is how many sessions wait: for a lock or for a safe snapshot.
@@ -165,6 +174,10 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 	}
 	f.names = newNames(l)
 	f.touched, f.unled = newTouched(l, f.names), l.Unled
+	f.nested = map[int]bool{}
+	for _, pid := range l.Nested {
+		f.nested[pid] = true
+	}
 	for i := range l.Progress {
 		f.prog[l.Progress[i].PID] = &l.Progress[i]
 	}
@@ -178,11 +191,12 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 			o.words = f.names.object(o.tag)
 		}
 	}
-	f.g.facts(s, l)
 	f.g.queueUp(l.Progress)
+	f.g.safeWaits(l)
+	f.g.facts(s, l)
 	f.Torn = f.g.torn
 	for i := range f.g.procs {
-		if len(f.g.procs[i].waits) > 0 {
+		if len(f.g.procs[i].waits) > 0 && !f.g.procs[i].safe() {
 			f.Waiters++
 		}
 	}
@@ -213,21 +227,6 @@ func (g *graph) facts(s *probes.Snapshot, l *probes.Locks) {
 				}
 			}
 			p.session = more[p.key.PID]
-		}
-	}
-}
-
-// queueUp marks those whose progress says that other transactions follow the one
-// they wait for now.
-func (g *graph) queueUp(all []probes.Progress) {
-	for i := range all {
-		x := &all[i]
-		p, ok := g.pids[x.PID]
-		if !ok || x.LockersTotal-x.LockersDone < 2 {
-			continue
-		}
-		for _, w := range g.procs[p].waits {
-			g.procs[p].more = g.procs[p].more || w.shape.Type == "virtualxid"
 		}
 	}
 }
@@ -290,7 +289,11 @@ func (f *Forest) AlsoBlockedBy(n *Node) []Key {
 	if n.Parent != nil {
 		seen[n.Parent.Key] = true
 	}
-	for _, e := range f.Blockers(n.Key) {
+	p, ok := f.g.find(n.Key)
+	if !ok {
+		return nil
+	}
+	for _, e := range f.appendEdges(nil, p) {
 		if !seen[e.Blocker] {
 			seen[e.Blocker] = true
 			out = append(out, e.Blocker)
@@ -320,7 +323,7 @@ func (f *Forest) finish(t *Tree) {
 
 func (f *Forest) longest(t *Tree, p int) {
 	for _, w := range f.g.procs[p].waits {
-		t.Longest = max(t.Longest, f.waited(w))
+		t.Longest = max(t.Longest, f.blocked(w))
 	}
 }
 

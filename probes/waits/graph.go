@@ -32,7 +32,8 @@ type proc struct {
 	prepared *probes.PreparedXact
 	waits    []*wait // its own and its parallel workers'
 	holds    []hold  // of objects somebody waits for
-	more     bool    // it waits for other transactions after the one that the lock table shows
+	rest     []int   // processes that it waits for after the one that the lock table shows
+	more     bool    // … and for others, which have no name
 }
 
 type hold struct {

@@ -54,8 +54,11 @@ func (f *Forest) progressNotes(n *Node) []string {
 	}
 	out := []string{s}
 	if p.LockersTotal > 0 {
-		out = append(out, fmt.Sprintf("waits for transactions one after the other: %d of %d are over, now %d",
-			p.LockersDone, p.LockersTotal, p.CurrentLocker))
+		s := fmt.Sprintf("waits for transactions one after the other: %d of %d are over, now %d", p.LockersDone, p.LockersTotal, p.CurrentLocker)
+		if then := f.then(n); then != "" {
+			s += ", then " + then
+		}
+		out = append(out, s)
 	}
 	return out
 }
@@ -72,23 +75,45 @@ func (f *Forest) queueNotes(n *Node) []string {
 		}
 	}
 	if e := n.Edge; e != nil {
-		if strong(e.Mode) && e.LockType == "relation" && n.Behind > 0 {
+		if behind := n.behindRequest(); strong(e.Mode) && e.LockType == "relation" && behind > 0 {
 			readers := ""
 			if e.Mode == probes.AccessExclusiveLock {
 				readers = ", readers too"
 			}
-			out = append(out, fmt.Sprintf("its request for %s on %s holds up %s%s", e.Mode, e.Object, count(n.Behind), readers))
+			out = append(out, fmt.Sprintf("its request for %s on %s holds up %s%s", e.Mode, e.Object, count(behind), readers))
 		}
 		if s := f.sharers(n); len(s) > 0 {
-			out = append(out, fmt.Sprintf("the row may be share-locked by more sessions than %s: %s; this one waits until all of them end", f.Name(e.Blocker), f.list(s, "and")))
+			until := "this one waits until all of them end"
+			if !f.needsAll(n) {
+				until += ", or only for some of them: it does not wait for a FOR KEY SHARE"
+			}
+			out = append(out, fmt.Sprintf("the row may be share-locked by more sessions than %s: %s; %s", f.Name(e.Blocker), f.list(s, "and"), until))
 		} else if f.shareLocked(n) {
 			out = append(out, "the row may be share-locked by more sessions than shown: the next appears when this one ends")
 		}
-		if _, row := f.g.row[e.WaiterPID]; e.LockType == "transactionid" && !row && !strings.HasPrefix(e.Object, "key of") {
-			out = append(out, "for which row or unique key is not known")
+		if _, row := f.g.row[e.WaiterPID]; e.LockType == "transactionid" && !row {
+			switch {
+			case strings.HasPrefix(e.Object, keyOf), strings.HasPrefix(e.Object, rowOf):
+			case strings.HasPrefix(e.Object, rowOrKeyOf):
+				out = append(out, "which of the two is not known")
+			default:
+				out = append(out, "for which row or unique key is not known")
+			}
 		}
 	}
 	return out
+}
+
+// behindRequest counts those drawn below n that queue behind its request, and who
+// waits for them; those behind a lock that it has got already do not wait for that.
+func (n *Node) behindRequest() int {
+	count := 0
+	for _, c := range n.Children {
+		if e := c.Edge; e.Kind == Soft && e.Blocker == n.Key && e.Tag == n.Edge.Tag {
+			count += 1 + c.Behind
+		}
+	}
+	return count
 }
 
 // shareLocked guesses a multixact: the waiter holds the row's tuple lock while

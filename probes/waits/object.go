@@ -65,6 +65,9 @@ func (f *Forest) words(w *wait) string {
 			return key
 		}
 	}
+	if w.shape.Type == safeSnapshot {
+		return "a " + safeSnapshot
+	}
 	if w.obj == nil {
 		return f.names.object(*w.shape)
 	}

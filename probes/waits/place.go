@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
 )
 
 // candidates lists, per waiting process, the blockers it may be drawn under:
@@ -244,13 +246,25 @@ func (f *Forest) node(p int) *Node {
 		n.GID = pr.prepared.GID
 	}
 	if s := pr.session; s != nil {
-		n.Role = f.role(*s)
-		if len(pr.waits) > 0 && !s.QueryStart.IsZero() {
-			n.Blocked = max(0, f.At.Sub(s.QueryStart))
-		}
+		n.Role = f.roleOf(s)
+	}
+	for _, w := range pr.waits {
+		n.Blocked = max(n.Blocked, f.blocked(w))
 	}
 	f.nodes[p] = n
 	return n
+}
+
+// roleOf is the role whose slots a session takes, and what to call a process of the
+// server that has no user.
+func (f *Forest) roleOf(s *probes.Session) string {
+	switch {
+	case s.Kind == "startup":
+		return "recovery"
+	case s.UserOID == 0 && s.User == "" && s.Kind != probes.KindClient && s.Kind != probes.KindMasked && s.Kind != probes.KindMaskedSystem && s.Kind != "":
+		return s.Kind
+	}
+	return f.role(*s)
 }
 
 // elsewhere tells each blocker who waits for it under another's name.

@@ -32,6 +32,10 @@ func (r rights) missing(s *probes.Session) string {
 	switch {
 	case s == nil || !r.known:
 		return ""
+	case masked(s) && s.UserOID != 0 && r.supers[s.UserOID] && !r.super:
+		return "superuser"
+	case masked(s) && !r.signal:
+		return "pg_read_all_stats, pg_signal_backend"
 	case masked(s):
 		return "pg_read_all_stats" // what cannot be told from a later session is not ended
 	case r.super || s.UserOID == 0:

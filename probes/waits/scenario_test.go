@@ -77,6 +77,12 @@ type expectation struct {
 	Cycles        [][]string          // more than one
 	Victims       map[string]int      // of the trees; cycle: of those that no root leads to, together
 	SafeBest      map[string]string   `yaml:"safe_best"` // as best, of who waits for a safe snapshot
+	AtOnceN       map[string]int      `yaml:"at_once"`   // how many run at once when a session ends, whichever
+	AtMost        map[string]bool     `yaml:"at_most"`   // whether a cancel of a session may keep its locks
+	Delayed       map[string][]string // the transactions that a command waits for, one after the other
+	EndAll        map[string][]string `yaml:"end_all"` // who must end together for a session to run; the player ends them
+	Waiting       *int                // sessions that wait, as the header counts them
+	Roles         map[string]string   // of nodes
 
 	rootsGiven bool
 }

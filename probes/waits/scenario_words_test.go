@@ -46,8 +46,8 @@ func (p *player) checkWords(name string, f *waits.Forest, want *expectation) {
 			p.t.Errorf("%s: what %s waits for: got %+v, want %q", name, who, n, words)
 		}
 	}
-	if want.BestText != "" && (len(f.Trees) == 0 || !strings.Contains(f.Trees[0].Best.Text, want.BestText)) {
-		p.t.Errorf("%s: best action does not say %q: %+v", name, want.BestText, f.Trees)
+	if text := p.fill(want.BestText); text != "" && (len(f.Trees) == 0 || !strings.Contains(f.Trees[0].Best.Text, text)) {
+		p.t.Errorf("%s: best action does not say %q: %+v", name, text, f.Trees[0].Best)
 	}
 	if want.Cycles != nil {
 		var got, all []string
@@ -71,11 +71,69 @@ func (p *player) checkWords(name string, f *waits.Forest, want *expectation) {
 			p.t.Errorf("%s: got %d victims of circles, %d waiters, want %d", name, got, f.Waiters, n)
 		}
 	}
+	for who, victims := range want.Victims {
+		for _, t := range f.Trees {
+			if p.label(f, t.Root.Key) == who && t.Victims != victims {
+				p.t.Errorf("%s: victims of %s: got %d, want %d", name, who, t.Victims, victims)
+			}
+		}
+	}
+	p.checkPromises(name, f, want)
 	for who, best := range want.SafeBest {
 		for _, s := range f.SafeSnapshots {
 			if got := string(s.Best.Verb) + " " + p.label(f, s.Best.Key); p.label(f, s.Waiter.Key) == who && got != best {
 				p.t.Errorf("%s: best for %s: got %q, want %q", name, who, got, best)
 			}
+		}
+	}
+}
+
+// checkPromises holds what is promised of an end, and what is counted, against the
+// file.
+func (p *player) checkPromises(name string, f *waits.Forest, want *expectation) {
+	p.t.Helper()
+	for who, n := range want.AtOnceN {
+		if x := p.named(f, who); x == nil || f.WhatIf(x.Key).Direct != n {
+			p.t.Errorf("%s: ending %s: got %+v, want %d to run at once", name, who, x, n)
+		}
+	}
+	for who, most := range want.AtMost {
+		if x := p.named(f, who); x == nil || f.Advise(x).AtMost != most {
+			p.t.Errorf("%s: cancelling %s: got %+v, want at most %v", name, who, x, most)
+		}
+	}
+	for who, delayers := range want.Delayed {
+		if x := p.named(f, who); x == nil {
+			p.t.Errorf("%s: %s is not in the forest", name, who)
+		} else {
+			p.equal(name, who+" waits for", p.labels(f, f.Delayers(x.Key)), delayers)
+		}
+	}
+	for who, all := range want.EndAll {
+		var keys []waits.Key
+		for _, a := range all {
+			keys = append(keys, waits.Key{PID: p.session(a).pid})
+			if e := f.WhatIf(waits.Key{PID: p.session(a).pid}); len(e.Frees) > 0 && len(all) > 1 {
+				p.t.Errorf("%s: ending %s alone frees %v", name, a, p.labels(f, e.Frees))
+			}
+		}
+		if e := f.WhatIfAll(keys...); !slices.Contains(p.labels(f, e.Frees[:e.Direct]), who) {
+			p.t.Errorf("%s: ending %v does not free %s: %+v", name, all, who, e)
+		}
+		for _, a := range all {
+			if p.session(who).finished() {
+				p.t.Errorf("%s: %s ran before %s ended", name, who, a)
+			}
+			p.terminate(a)
+		}
+		p.done(who)
+	}
+	if want.Waiting != nil && f.Waiting() != *want.Waiting {
+		p.t.Errorf("%s: got %d waiting, want %d", name, f.Waiting(), *want.Waiting)
+	}
+	for who, role := range want.Roles {
+		if n := p.named(f, who); n == nil || n.Role != role || n.Session == nil {
+			p.t.Errorf("%s: got %+v, want %s of role %q", name, n, who, role)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package waits
 
+import "slices"
+
 // simulation lets sessions vanish and looks who is granted, then who is once
 // those have run and ended, until nobody is. It looks at no more objects than
 // those touch. It is not for two at a time.
@@ -153,7 +155,7 @@ func (s *simulation) settle(p int, turn bool) {
 		}
 		s.g.blockers(w, func(link) bool { blocked = true; return false })
 	}
-	if !blocked {
+	if !blocked || slices.ContainsFunc(s.g.procs[p].rest, s.blocks) {
 		return
 	}
 	if !turn && (s.g.procs[p].more || s.another(p)) {
@@ -168,7 +170,9 @@ func (s *simulation) settle(p int, turn bool) {
 	}
 }
 
-// another reports whether one who waits for the same key as p was found already.
+// another reports whether one who may wait for the same key or row as p was found
+// already, or is sure to be: of those who wait for one transaction without a row's
+// lock, and beside them of those who have one, nobody knows whose row is whose.
 func (s *simulation) another(p int) bool {
 	w := s.g.procs[p].waits[0]
 	if w.obj == nil || w.shape.Type != "transactionid" {
@@ -181,7 +185,10 @@ func (s *simulation) another(p int) bool {
 		return true
 	}
 	s.keyed[w.obj.index] = s.run
-	return false
+	return slices.ContainsFunc(w.obj.queue, func(e *wait) bool {
+		_, row := s.g.row[e.pid]
+		return row && !s.gone[e.proc]
+	})
 }
 
 // isStuck reports whether w stays, as its queue was looked at or, when it was not,

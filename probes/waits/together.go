@@ -37,18 +37,33 @@ func (f *Forest) together(t *Tree) Action {
 	if best.Direct == 0 {
 		return act
 	}
+	f.jointly(&act, root, with, best)
+	return act
+}
+
+// jointly makes act the end of root with others, which frees best.
+func (f *Forest) jointly(act *Action, root *Node, with []int, best End) {
 	act.Frees, act.Direct = len(best.Frees), best.Direct
 	steps := []Step{f.step(root)}
+	act.AtMost = f.keeps(root, steps[0])
 	for _, p := range with {
-		steps = append(steps, f.step(f.nodes[p]))
+		n := f.node(p)
+		steps = append(steps, f.step(n))
+		act.AtMost = act.AtMost || f.keeps(n, steps[len(steps)-1])
 	}
 	act.With = steps[1:]
 	if !slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == Other }) {
 		act.Verb = steps[0].Verb
 	}
-	act.Text = fmt.Sprintf("%s: frees %s; one alone frees nobody", f.all(steps), best.freed())
-	return act
+	most := ""
+	if act.AtMost {
+		most = "at most "
+	}
+	act.Text = fmt.Sprintf("%s: frees %s%s; one alone frees nobody", f.all(steps), most, best.freed())
 }
+
+// keeps reports whether a step may leave locks to its session.
+func (f *Forest) keeps(n *Node, s Step) bool { return s.Verb == Cancel && f.advise(n).AtMost }
 
 // waitersOf are the processes that wait directly for a root, those drawn below it
 // first, the longest waits first.

@@ -54,8 +54,8 @@ func (g *graph) member(l link) Key {
 	return Key{PID: l.pid}
 }
 
-// key names the unique key that a wait for a transaction without a row is about,
-// "" unknown: of an index that the waiter's statement has open for writing (a
+// key names the unique key, or the row, that a wait for a transaction without a
+// row's lock is about, "" unknown: of an index that the waiter's statement has open for writing (a
 // statement's locks on indexes end with it), of a table that the other side has
 // written to.
 func (f *Forest) key(w *wait) string {
@@ -86,15 +86,40 @@ func (f *Forest) key(w *wait) string {
 		}
 	}
 	slices.Sort(tables)
-	switch {
-	case len(found) == 1:
-		return "key of " + tables[0] + ", " + index(found[0].Name)
+	switch what := f.after(w); {
+	case len(found) == 1 && what == keyOf:
+		return what + tables[0] + ", " + index(found[0].Name)
 	case len(tables) == 1:
-		return "key of " + tables[0]
+		return what + tables[0]
+	case len(tables) == 2 && what == keyOf:
+		return rowOrKeyOf + tables[0] + " or " + tables[1] // a trigger may write to the other
 	case len(tables) == 2:
-		return "key of " + tables[0] + " or " + tables[1]
+		return what + tables[0] + " or " + tables[1]
 	}
 	return ""
+}
+
+// What a wait may be for; a table follows.
+const (
+	keyOf      = "key of "
+	rowOf      = "row of "
+	rowOrKeyOf = "row or unique key of "
+)
+
+// after is what w's statement may be after: by its text, for who has waited for a row
+// while that changed hands waits as an insert does.
+func (f *Forest) after(w *wait) string {
+	s := f.g.procs[w.proc].session
+	if s == nil {
+		return rowOrKeyOf
+	}
+	switch aboutOf(s.Query, s.QueryClipped) {
+	case aKey:
+		return keyOf
+	case aRow:
+		return rowOf
+	}
+	return rowOrKeyOf
 }
 
 // keyTable is key where nothing has a name, as in another database: the one
@@ -112,7 +137,7 @@ func (f *Forest) keyTable(w *wait) string {
 	if len(both) != 1 || f.names.get(both[0].Database, classRelation, both[0].Relation) != "" {
 		return ""
 	}
-	return "key of " + f.names.relation(both[0].Database, both[0].Relation)
+	return f.after(w) + f.names.relation(both[0].Database, both[0].Relation)
 }
 
 // index is an index's name without its schema: its table's.
@@ -121,6 +146,12 @@ func index(name string) string {
 		return name[i+1:]
 	}
 	return name
+}
+
+// needsAll reports whether n waits for every share lock on its row: FOR UPDATE, a
+// DELETE and an update of a key do; FOR NO KEY UPDATE does not wait for FOR KEY SHARE.
+func (f *Forest) needsAll(n *Node) bool {
+	return f.touched.mode[n.Edge.WaiterPID] == probes.AccessExclusiveLock
 }
 
 // sharers are sessions that may share-lock the row that n waits for, besides the
@@ -147,6 +178,10 @@ func (f *Forest) sharers(n *Node) []Key {
 			out = append(out, k)
 		}
 	}
+	switch f.touched.mode[n.Edge.WaiterPID] {
+	case probes.AccessShareLock, probes.RowShareLock:
+		return nil // goes with other shares
+	}
 	writes := slices.Contains(f.touched.writes[n.Edge.Blocker], table)
 	if !shares || writes && f.touched.mode[n.Edge.WaiterPID] != probes.AccessExclusiveLock {
 		return nil
@@ -171,6 +206,13 @@ func (f *Forest) unless(t *Tree) string {
 		}
 		p := f.prog[n.Key.PID]
 		if p == nil || n.Edge == nil || n.Edge.LockType != "virtualxid" {
+			continue
+		}
+		pr := &f.g.procs[n.proc]
+		if !pr.more {
+			if len(pr.rest) > 0 {
+				return fmt.Sprintf(": %s holds %s up, too", f.then(n), n.Key)
+			}
 			continue
 		}
 		if more := p.LockersTotal - p.LockersDone - 1; more > 0 {

@@ -28,7 +28,7 @@ func TestUniqueKey(t *testing.T) {
 		{"one index", "1 RX t1\n2 RX t1\n2 RX t11\n2 RX t13", "key of public.acct, acct_pkey", ""},
 		{"two indexes of one table", "1 RX t1\n2 RX t1\n2 RX t11\n2 RX t12", "key of public.acct", ""},
 		{"another table that the statement writes to", "1 RX t1\n1 RX t13\n2 RX t11\n2 RX t21", "key of public.acct, acct_pkey", ""},
-		{"two tables", "1 RX t1\n1 RX t2\n2 RX t11\n2 RX t21", "key of public.acct or public.log", ""},
+		{"two tables", "1 RX t1\n1 RX t2\n2 RX t11\n2 RX t21", "row or unique key of public.acct or public.log", "which of the two"},
 		{"TOAST is none", "1 RX t1\n1 RX t3\n2 RX t11\n2 RX t31", "key of public.acct, acct_pkey", ""},
 		{"nothing in common", "1 RX t2\n2 RX t11", "transaction 1", "for which row or unique key is not known"},
 		{"of another database", "1 RX t77\n2 RX t77\n2 RX t78", "key of relation 77", ""},
@@ -39,6 +39,7 @@ func TestUniqueKey(t *testing.T) {
 		if tt.touched != "" {
 			touchedLocks(t, l, tt.touched)
 		}
+		inserts(l)
 		f := Build(nil, l, nil)
 		n := f.Node(Key{PID: 2})
 		if n.Edge.Object != tt.want || !strings.Contains(strings.Join(f.Notes(n), "; "), tt.note) {
@@ -47,8 +48,47 @@ func TestUniqueKey(t *testing.T) {
 	}
 	l := reading(table(t, "p8 X x8\n2 S x8 @1"))
 	touchedLocks(t, l, "p8 RX t1\n2 RX t11")
+	inserts(l)
 	if n := Build(nil, l, nil).Node(Key{PID: 2}); n.Edge.Object != "key of public.acct, acct_pkey" {
 		t.Errorf("behind a prepared transaction: got %q", n.Edge.Object)
+	}
+}
+
+func inserts(l *probes.Locks) {
+	for i := range l.Procs {
+		l.Procs[i].Query = "insert into acct values (1)"
+	}
+}
+
+// TestRowOrKey: who has waited for a row while that changed hands waits as an insert
+// does, so that only a statement that does nothing but insert waits for a key.
+func TestRowOrKey(t *testing.T) {
+	const update = "row or unique key of public.acct"
+	for query, want := range map[string]string{
+		"insert into acct values (1)":                                      "key of public.acct, acct_pkey",
+		"/* update */ INSERT INTO acct select 'update' -- merge":           "key of public.acct, acct_pkey",
+		"begin; insert into acct values ('it''s')":                         "key of public.acct, acct_pkey",
+		"insert into acct values (1) on conflict do nothing":               "key of public.acct, acct_pkey",
+		"copy acct from stdin":                                             "key of public.acct, acct_pkey",
+		"insert into acct values (1) on conflict (id) do update set v = 1": update,
+		"update acct set bal = 1":                                          update,
+		"with x as (update acct set v = 1 returning *) insert into log":    update,
+		"select book(1)":                  update,
+		"execute p(1)":                    update,
+		"<insufficient privilege>":        update,
+		"":                                update,
+		"delete from acct where id = 1":   "row of public.acct",
+		"/* cut":                          update,
+		`insert into "update" values (1)`: "key of public.acct, acct_pkey",
+	} {
+		l := reading(table(t, "1 X x1\n2 S x1 @1"))
+		touchedLocks(t, l, "1 RX t1\n2 RX t1\n2 RX t11")
+		for i := range l.Procs {
+			l.Procs[i].Query = query
+		}
+		if got := Build(nil, l, nil).Node(Key{PID: 2}).Edge.Object; got != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
 	}
 }
 

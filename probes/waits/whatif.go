@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -28,6 +29,14 @@ func (e End) freed() string {
 		return count(e.Direct)
 	}
 	return fmt.Sprintf("%d at once, up to %d in turn", e.Direct, e.InTurn())
+}
+
+// figure is freed without its noun.
+func (e End) figure() string {
+	if e.InTurn() == 0 {
+		return strconv.Itoa(e.Direct)
+	}
+	return e.freed()
 }
 
 // maxEnds bounds the sessions of one tree for which the question is asked unasked.

@@ -1,0 +1,109 @@
+package waits
+
+import (
+	"fmt"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// queueUp marks those whose progress says that other transactions follow the one
+// they wait for now, and who these are where that is known.
+func (g *graph) queueUp(all []probes.Progress) {
+	for i := range all {
+		x := &all[i]
+		p, ok := g.pids[x.PID]
+		if !ok || x.LockersTotal-x.LockersDone < 2 || !g.waitsForVXID(p) {
+			continue
+		}
+		var rest []int
+		current := false
+		for _, pid := range x.Lockers {
+			b := g.proc(Key{PID: pid})
+			if g.blocks(b, p) {
+				current = true
+			} else {
+				rest = append(rest, b)
+			}
+		}
+		g.procs[p].more = !current || !x.LockersKnown
+		if current {
+			g.procs[p].rest = rest
+		}
+	}
+}
+
+func (g *graph) waitsForVXID(p int) bool {
+	for _, w := range g.procs[p].waits {
+		if w.shape.Type == "virtualxid" {
+			return true
+		}
+	}
+	return false
+}
+
+// blocks reports whether b is one of those that p waits for now.
+func (g *graph) blocks(b, p int) (yes bool) {
+	for _, w := range g.procs[p].waits {
+		g.blockers(w, func(l link) bool {
+			yes = yes || l.proc == b
+			return !yes
+		})
+	}
+	return yes
+}
+
+// Delayers are the transactions that a command waits for one after the other, the
+// one it waits for now first; nil where it is a plain wait, or they are not known.
+func (f *Forest) Delayers(k Key) []Key {
+	p, ok := f.g.find(k)
+	if !ok || len(f.g.procs[p].rest) == 0 {
+		return nil
+	}
+	var out []Key
+	for _, w := range f.g.procs[p].waits {
+		f.g.blockers(w, func(l link) bool {
+			out = append(out, f.g.procs[l.proc].key)
+			return true
+		})
+	}
+	for _, r := range f.g.procs[p].rest {
+		out = append(out, f.g.procs[r].key)
+	}
+	return out
+}
+
+// delayed is the waiter of t's root that others delay, too, all of whom are known
+// and few enough to name.
+func (f *Forest) delayed(t *Tree) *Node {
+	for _, n := range t.Root.Children {
+		if p := &f.g.procs[n.proc]; len(p.rest) > 0 && len(p.rest) < mostTogether && !p.more {
+			return n
+		}
+	}
+	return nil
+}
+
+// endDelay is the action on a root that is one of several which a command waits for
+// one after the other: to end them all, or to wait.
+func (f *Forest) endDelay(t *Tree) Action {
+	n := f.delayed(t)
+	rest := f.g.procs[n.proc].rest
+	e := f.sim.end(append([]int{t.Root.proc}, rest...)...)
+	act := Action{Verb: Other, Key: t.Root.Key}
+	f.jointly(&act, t.Root, rest, e)
+	act.Text += fmt.Sprintf("; or wait: %s goes on by itself when they have ended", n.Key)
+	return act
+}
+
+// then names those that follow the one that n waits for now.
+func (f *Forest) then(n *Node) string {
+	p := &f.g.procs[n.proc]
+	if len(p.rest) == 0 {
+		return ""
+	}
+	keys := make([]Key, len(p.rest))
+	for i, r := range p.rest {
+		keys[i] = f.g.procs[r].key
+	}
+	return f.list(keys, "and")
+}
