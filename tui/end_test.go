@@ -281,9 +281,9 @@ func TestTheRecommendationKeepsUp(t *testing.T) {
 	d, _ := enderDrawn(t, 80, 24, Options{}, snaps)
 	d.goToRow("wait behind 23555")
 	d.press("K")
-	d.says("the queued ALTER: frees 4 sessions")
+	d.says("the queued ALTER: frees 4 and loses")
 	d.answer(later(snaps[1], time.Second, 23566))
-	d.says("the queued ALTER: frees 3 sessions")
+	d.says("the queued ALTER: frees 3 and loses")
 	d.has("frees 1 at once, up to 3 in turn")
 }
 

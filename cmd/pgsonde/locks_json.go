@@ -87,6 +87,7 @@ type nodeDoc struct {
 	Edge          *string   `json:"edge"`   // to the node it stands under; null: there is none
 	Queued        bool      `json:"queued"` // under a row's locker, in the queue of those who wait for the row
 	AlsoBlockedBy []int     `json:"also_blocked_by"`
+	DelayedBy     []int     `json:"delayed_by"`  // whom a command waits for one after the other, the present one first
 	AlsoBlocks    []int     `json:"also_blocks"` // who waits for it, too, and is drawn under another
 	Notes         []string  `json:"notes"`
 	Children      []nodeDoc `json:"children"`
@@ -177,7 +178,7 @@ func actionDocument(a waits.Action) *actionDoc {
 func nodeDocument(snap *probes.Snapshot, f *waits.Forest, n *waits.Node) nodeDoc {
 	d := nodeDoc{
 		PID: n.Key.PID, BackendID: orNull(n.BackendID()), GID: orNull(n.GID), Role: orNull(n.Role),
-		AlsoBlockedBy: pids(f.AlsoBlockedBy(n)), AlsoBlocks: pids(n.Elsewhere), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
+		AlsoBlockedBy: pids(f.AlsoBlockedBy(n)), AlsoBlocks: pids(n.Elsewhere), DelayedBy: pids(f.Delayers(n.Key)), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
 	}
 	if s := n.Session; s != nil {
 		d.App, d.User, d.Database, d.State = orNull(s.App), orNull(s.User), orNull(s.Database), orNull(s.State)

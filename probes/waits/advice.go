@@ -210,9 +210,9 @@ func (f *Forest) choose(t *Tree) Action {
 		act.Verb, act.Text = Wait, "wait: the server reorders the queue at deadlock_timeout"
 	case n.Edge != nil:
 		act.Verb = verb(a)
-		act.Text = fmt.Sprintf("%s %s: frees %s; or wait: the server aborts one of them at deadlock_timeout", act.Verb, n.Key, end.freed())
+		act.Text = fmt.Sprintf("%s %s: frees %s; or wait: the server aborts one at deadlock_timeout", act.Verb, n.Key, end.freed())
 		if act.Verb == Cancel && a.AtMost {
-			act.Text = fmt.Sprintf("cancel %s: frees at most %s, terminate for sure; or wait: the server aborts one of them at deadlock_timeout", n.Key, end.freed())
+			act.Text = fmt.Sprintf("cancel %s: frees at most %s, terminate for sure; or wait: the server aborts one at deadlock_timeout", n.Key, end.freed())
 		}
 	case ending(a.Terminate) && end.Direct == 0 && f.delayed(t) != nil:
 		return f.endDelay(t)

@@ -3,6 +3,7 @@ package waits_test
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pgsonde/pgsonde/probes/waits"
 )
@@ -46,8 +47,12 @@ func (p *player) checkWords(name string, f *waits.Forest, want *expectation) {
 			p.t.Errorf("%s: what %s waits for: got %+v, want %q", name, who, n, words)
 		}
 	}
-	if text := p.fill(want.BestText); text != "" && (len(f.Trees) == 0 || !strings.Contains(f.Trees[0].Best.Text, text)) {
-		p.t.Errorf("%s: best action does not say %q: %+v", name, text, f.Trees[0].Best)
+	text := p.fill(want.BestText)
+	for end := time.Now().Add(patience); text != "" && !says(f, text) && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		_, f = p.forest() // what a busy server is not asked in every tick comes with another
+	}
+	if text != "" && !says(f, text) {
+		p.t.Errorf("%s: best action does not say %q: %+v", name, text, f.Drawn())
 	}
 	if want.Cycles != nil {
 		var got, all []string
@@ -86,6 +91,10 @@ func (p *player) checkWords(name string, f *waits.Forest, want *expectation) {
 			}
 		}
 	}
+}
+
+func says(f *waits.Forest, text string) bool {
+	return len(f.Trees) > 0 && strings.Contains(f.Trees[0].Best.Text, text)
 }
 
 // checkPromises holds what is promised of an end, and what is counted, against the
