@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -262,5 +263,22 @@ func wrapText(s string, w int) []string {
 	if clean.Width(s) <= w {
 		return []string{s}
 	}
-	return strings.Split(ansi.Wrap(s, max(1, w), ""), "\n")
+	var out []string
+	for len(s) > wrapBytes { // ansi.Wrap takes time by the square of the length
+		n := strings.LastIndexByte(s[:wrapBytes], ' ') + 1
+		if n <= 1 {
+			for n = wrapBytes; n > 1 && !utf8.RuneStart(s[n]); n-- {
+			}
+		}
+		lines := strings.Split(ansi.Wrap(s[:n], max(1, w), ""), "\n")
+		last := len(lines) - 1
+		if out = append(out, lines[:last]...); last == 0 || len(lines[last]) >= n {
+			out, lines[last] = append(out, lines[last]), ""
+		}
+		s = lines[last] + s[n:]
+	}
+	return append(out, strings.Split(ansi.Wrap(s, max(1, w), ""), "\n")...)
 }
+
+// wrapBytes is how much of a line is wrapped at once.
+const wrapBytes = 4096

@@ -21,9 +21,10 @@ type locksScreen struct {
 	trees int                // causes of the last reading
 	notes int                // lines above the forest; they only grow while it is in use
 
-	follow string // the row that the cursor goes after, "" none
-	path   string // only this row's way to its root is shown, "" all
-	slid   slid
+	follow  string // the row that the cursor goes after, "" none
+	path    string // only this row's way to its root is shown, "" all
+	slid    slid
+	rowsFor int // the width that the rows were made for
 }
 
 // lockRow is what a row is about.
@@ -57,7 +58,9 @@ func (s *locksScreen) size(w, h int) {
 	if s.w, s.h = w, h; s.f != nil {
 		s.notes = len(s.above())
 	}
-	s.arrange()
+	if s.arrange(); s.f != nil && s.rowsFor != w {
+		s.load(s.f)
+	}
 }
 
 func (s *locksScreen) keys() []action {
@@ -109,7 +112,8 @@ func (s *locksScreen) load(f *frame) {
 	used := s.inUse() || !f.live
 	s.sticking()
 	was := s.cursor()
-	b := &lockRows{g: s.g, f: f, forest: f.forest(), caps: f.use.Caps(), rows: map[string]lockRow{}}
+	w, _ := s.beside()
+	b := &lockRows{g: s.g, f: f, w: w, forest: f.forest(), caps: f.use.Caps(), rows: map[string]lockRow{}}
 	if used {
 		b.selected, b.kept = was, s.rows[was]
 	} else {
@@ -130,7 +134,7 @@ func (s *locksScreen) load(f *frame) {
 		}
 		b.rows[b.selected] = b.kept // it is gone: what is said of it is of then
 	}
-	s.rows = b.rows
+	s.rows, s.rowsFor = b.rows, s.w
 	s.tree.SetNodes(nodes)
 	s.first = ""
 	if len(nodes) > 0 {

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/probes/waits"
+	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
 	"github.com/pgsonde/pgsonde/tui/tree"
@@ -13,6 +15,7 @@ import (
 type lockRows struct {
 	g        theme.Glyphs
 	f        *frame
+	w        int // cells of a row
 	forest   *waits.Forest
 	caps     map[string]int
 	selected string
@@ -61,17 +64,30 @@ func (b *lockRows) tree(t *waits.Tree) {
 	root := b.branch(t, t.Root)
 	b.head("tree "+key, "", lockRow{tree: t}, b.costs(t, b.forest.Circle(t))...)
 	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
-	if text := bestText(t); text != "" {
+	if text := shorter(bestText(t), b.w-7); text != "" {
 		b.line("best "+key, "", lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
 	}
 	b.nodes = append(b.nodes, root)
+}
+
+// shorter is advice that fits into w cells: what is done to whom and whom it frees
+// comes first, so reasons go from the end.
+func shorter(text string, w int) string {
+	for clean.Width(text) > w {
+		i := max(strings.LastIndex(text, " ("), strings.LastIndex(text, "; "), strings.LastIndex(text, " and loses"), strings.LastIndex(text, ", for "))
+		if i <= 0 {
+			return text
+		}
+		text = text[:i]
+	}
+	return text
 }
 
 // bestText is what to do about a tree. The statement that ends a prepared
 // transaction comes first: it is what is copied.
 func bestText(t *waits.Tree) string {
 	if sql := rollbackOf(t.Root); sql != "" && t.Best.Verb == waits.Rollback {
-		return sql + "  (y copies it; in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser)"
+		return sql + " (y copies it); in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser"
 	}
 	return t.Best.Text
 }
@@ -238,7 +254,11 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 		name.Text = "prepared"
 		query.Text = strconv.Quote(n.GID) + " " + query.Text
 	}
-	return []table.Cell{name, {Text: n.Role}, st, want, forCell, query}
+	role := table.Cell{Text: n.Role}
+	if waits.Wraparound(n.Session) {
+		role = table.Cell{Text: "wraparound", Role: theme.Warn} // not to be ended
+	}
+	return []table.Cell{name, role, st, want, forCell, query}
 }
 
 func (b *lockRows) safe(s *waits.SafeSnapshot) {
@@ -246,7 +266,7 @@ func (b *lockRows) safe(s *waits.SafeSnapshot) {
 	b.head("safe "+name, searchText(s.Waiter), lockRow{node: s.Waiter}, theme.Span{Role: theme.Strong, Text: name + " waits for a safe snapshot"},
 		theme.Span{Text: ", " + waitAge(s.Wait)}, theme.Span{Role: theme.Dim, Text: ", until these read-write transactions end"})
 	if s.Best.Text != "" {
-		b.line("best safe "+name, "", lockRow{node: advisedOf(s)}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: s.Best.Text})
+		b.line("best safe "+name, "", lockRow{node: advisedOf(s)}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: shorter(s.Best.Text, b.w-7)})
 	}
 	for _, x := range s.Blockers {
 		b.nodes = append(b.nodes, b.branch(nil, x))

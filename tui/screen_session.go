@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -71,7 +72,7 @@ func (s *sessionScreen) load(f *frame) {
 		s.gone = true
 		for _, x := range f.snap.Sessions {
 			if x.PID == s.x.PID && x.BackendStart.Equal(s.x.BackendStart) {
-				if x.Query != s.x.Query || !x.QueryStart.Equal(s.x.QueryStart) {
+				if !x.QueryStart.Equal(s.x.QueryStart) {
 					s.full, s.trail = "", ""
 				}
 				s.x, s.gone, s.seen = x, false, f
@@ -123,13 +124,23 @@ func (s *sessionScreen) facts() []fact {
 // above is how many lines stand before the statement.
 func (s *sessionScreen) above() int {
 	n := factRows(s.facts(), s.w-4) + 2
-	if l := len(s.locks.rows); l > 0 {
+	if l := len(s.held()); l > 0 {
 		n += l + 1
 	}
 	if s.locks.err != "" {
 		n += 2
 	}
 	return n
+}
+
+// held are the session's locks; what it waits for is among its facts already, where
+// the forest has it, with an age that goes on.
+func (s *sessionScreen) held() []fact {
+	n := nodeOf(s.seen.forest(), &s.x)
+	if n == nil || n.Edge == nil {
+		return s.locks.rows
+	}
+	return slices.DeleteFunc(slices.Clone(s.locks.rows), func(x fact) bool { return x.label == "waits for" })
 }
 
 // needLocks says that the session's locks are to be read (again), and those of
@@ -183,9 +194,9 @@ func (s *sessionScreen) draw(t *theme.Theme) []string {
 	if s.locks.err != "" {
 		facts = append(facts, "", t.Line(s.w-4, theme.Span{Role: theme.Warn, Text: "~ " + s.locks.err}))
 	}
-	if len(s.locks.rows) > 0 {
+	if held := s.held(); len(held) > 0 {
 		facts = append(facts, "")
-		for _, x := range s.locks.rows {
+		for _, x := range held {
 			facts = append(facts, t.Line(s.w-4, theme.Span{Role: theme.Dim, Text: t.Fit(x.label, 12, false)}, theme.Span{Text: x.value}))
 		}
 	}

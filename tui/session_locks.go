@@ -79,7 +79,6 @@ func lockList(l *probes.Locks) []fact {
 		tag     probes.LockTag
 		granted bool
 		modes   []probes.LockMode
-		since   time.Time
 	}
 	var all []*entry
 	byTag := map[probes.LockTag]*entry{}
@@ -89,7 +88,7 @@ func lockList(l *probes.Locks) []fact {
 		}
 		e := byTag[r.Tag]
 		if e == nil || !r.Granted {
-			e = &entry{tag: r.Tag, granted: r.Granted, since: r.WaitStart}
+			e = &entry{tag: r.Tag, granted: r.Granted}
 			all = append(all, e)
 			if r.Granted {
 				byTag[r.Tag] = e
@@ -120,10 +119,7 @@ func lockList(l *probes.Locks) []fact {
 			text += ", and " + strings.Join(slices.Compact(weaker), ", ")
 		}
 		if !e.granted {
-			label = "waits for"
-			if !e.since.IsZero() {
-				text += " for " + age(l.At.Sub(e.since).Seconds())
-			}
+			label = "waits for" // without an age, which would stand still
 		}
 		out = append(out, fact{label, text})
 	}
