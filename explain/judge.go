@@ -68,6 +68,7 @@ type judgement struct {
 	page   pageOf
 	out    *Result
 
+	lesser       *option   // a rewrite that reads less, but does not start at the cursor; nil for none
 	measureUntil time.Time // no more executions after it; zero before the first
 
 	unplanned string // why there are no custom plans though there are values; "" if there are

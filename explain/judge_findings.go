@@ -220,7 +220,9 @@ func (j *judgement) advise() {
 		switch {
 		case j.out.Fix != nil && j.out.Fix.SQL != j.in.SQL:
 			f.Action = "use the fix, or " + f.Action
-			if weak || j.out.Fix.Kind == string(AddBound) && j.cursor != nil && j.cursor.exact(true) == nil {
+			if weak && j.out.Fix.Kind == string(RowComparison) {
+				f.Action = "use the fix, which reads less, or " + twoQueries(j.cursor)
+			} else if weak || j.out.Fix.Kind == string(AddBound) && j.cursor != nil && j.cursor.exact(true) == nil {
 				f.Action = "use the fix"
 			}
 		case name != "":

@@ -53,6 +53,9 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 	out := j.tryAll(ctx, catalog, candidates)
 	if len(out) == 0 && j.weakFixes() {
 		out = j.tryAll(ctx, catalog, TieFixes(j.query, j.cursor, j.facts))
+		if len(out) == 0 && j.lesser != nil {
+			out = []*option{j.lesser}
+		}
 	}
 	slices.SortStableFunc(out, func(a, b *option) int {
 		switch {
@@ -74,12 +77,24 @@ func (j *judgement) tryAll(ctx context.Context, catalog Catalog, candidates []Ca
 			j.reject(c, why)
 			if o != nil && o.page.scan != nil && o.page.scan.Class == WeakBound {
 				j.out.Tried[len(j.out.Tried)-1].weak = true
+				if j.lesser == nil && c.Kind == RowComparison && len(c.Assumes) == 0 && j.gains(o) {
+					j.lesser = o
+				}
 			}
 			continue
 		}
 		out = append(out, o)
 	}
 	return out
+}
+
+// gains reports that a scan which starts at the first of the rows that share the
+// cursor's first key spares at least half of what is read now. A partial index may
+// hold other values than the table, so nothing is known of it.
+func (j *judgement) gains(o *option) bool {
+	s := o.page.scan
+	return j.page.scan.Class == PrefixScan && s.Index != nil && s.Index.Predicate == "" && len(s.Index.Keys) > 0 &&
+		2*s.sharing(s.Index.Keys[min(len(s.Fixed), len(s.Index.Keys)-1)].Column) <= s.reach() && o.plan.Root.TotalCost <= costMargin*j.costBefore()
 }
 
 // weakFixes: a fix was refused since many rows share a value of the first key.
@@ -203,6 +218,9 @@ func (j *judgement) offer(o *option) {
 		Why: whyOf(o.Candidate), Proof: o.proof.lines, Steps: o.steps,
 		Bind: o.rendered.Bind, First: o.rendered.First, FirstBind: o.rendered.FirstBind, When: o.When, Assumes: o.Assumes, Keeps: o.Fault,
 		Changed: [2]int{o.rendered.NewStart, o.rendered.NewEnd},
+	}
+	if o == j.lesser {
+		f.Why = "one row comparison says the same; " + o.page.scan.Why + ", so it does not start at the cursor itself, but reads less: " + o.Row
 	}
 	if o.Fault != "" {
 		f.Why += "; it keeps the rows, so it keeps " + o.Fault + " too: mend that first"
