@@ -16,6 +16,9 @@ func (w *rewriter) row(merged bool) {
 		return
 	}
 	for _, k := range x.keys {
+		if mixedTypes(k.Values) {
+			return
+		}
 		if w.facts.unstable(k.Values[0]) != "" || w.facts.unstable(k.Key.Expr) != "" {
 			return
 		}
@@ -36,6 +39,20 @@ func (w *rewriter) row(merged bool) {
 	c.Edits = w.replace(x.units, text+" "+w.word("AND")+" "+row)
 	c.Proof = append([]string{fmt.Sprintf("%s is true only if %s is: its first pair decides or is equal", row, text)}, c.Proof...)
 	w.add(c)
+}
+
+// mixedTypes: a key is compared with one value as text and with another not, so
+// that it is not compared in one way: citext by its equality and by that of text.
+func mixedTypes(values []*sqltext.Expr) bool {
+	text, other := false, false
+	for _, v := range values {
+		if v.Kind == sqltext.Cast && isText(v.Name) {
+			text = true
+		} else {
+			other = true
+		}
+	}
+	return text && other
 }
 
 func severalValues(keys []SortKey) bool {
