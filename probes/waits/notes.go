@@ -93,6 +93,8 @@ func (f *Forest) queueNotes(n *Node) []string {
 		}
 		if _, row := f.g.row[e.WaiterPID]; e.LockType == "transactionid" && !row {
 			switch {
+			case makesSlot(n.Session):
+				out = append(out, "a logical slot begins when all transactions that ran at its start have ended: this one, then the others")
 			case strings.HasPrefix(e.Object, keyOf), strings.HasPrefix(e.Object, rowOf):
 			case strings.HasPrefix(e.Object, rowOrKeyOf):
 				out = append(out, "which of the two is not known")
@@ -102,6 +104,16 @@ func (f *Forest) queueNotes(n *Node) []string {
 		}
 	}
 	return out
+}
+
+// makesSlot: the session makes a logical replication slot, by the command of a
+// walsender or by the function.
+func makesSlot(s *probes.Session) bool {
+	if s == nil {
+		return false
+	}
+	q := strings.ToLower(s.Query)
+	return strings.Contains(q, "create_replication_slot") || strings.Contains(q, "pg_create_logical_replication_slot")
 }
 
 // behindRequest counts those drawn below n that queue behind its request, and who
