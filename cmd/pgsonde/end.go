@@ -177,7 +177,7 @@ func watchVictim(ctx context.Context, s *probes.Sampler, pid int) *bool {
 		switch {
 		case err != nil, b != nil && b.State == "":
 			return nil
-		case b == nil || b.WaitEventType != "Lock" || b.State != "active":
+		case b == nil || b.State != "active" || b.WaitEventType != "Lock" && b.WaitEvent != "SafeSnapshot":
 			clear++
 		default:
 			clear = 0
