@@ -246,8 +246,8 @@ func TestEnding(t *testing.T) {
 			{"another transaction", func(g *Target) { g.XactStart = g.XactStart.Add(-time.Microsecond) }, Changed},
 			{"no transaction", func(g *Target) { g.XactStart = time.Time{} }, Changed},
 			{"another statement", func(g *Target) { g.QueryStart = g.QueryStart.Add(time.Microsecond) }, Changed},
-			{"blocks somebody else", func(g *Target) { g.Victim = w1 }, Changed}, // w1 waits for w0, the head
-			{"hidden start", func(g *Target) { g.BackendStart = time.Time{} }, NotPermitted},
+			{"blocks somebody else", func(g *Target) { g.Victim = w1 }, Changed},        // w1 waits for w0, the head
+			{"unread start", func(g *Target) { g.BackendStart = time.Time{} }, Changed}, // not hidden from this login: not read
 			{"nobody", func(g *Target) { g.PID = 1 << 30 }, Gone},
 			{"a prepared transaction", func(g *Target) { g.PID = 0 }, NotABackend},
 		}
@@ -326,6 +326,10 @@ func TestEndingPermission(t *testing.T) {
 			if r, err := s.Terminate(t.Context(), aim(x)); err != nil || r.Outcome != tt.want || r.Grant != tt.grant {
 				t.Errorf("%s: got %+v, %v, want %s %s", tt.user, r, err, tt.want, tt.grant)
 			}
+		}
+		s := open(t, Options{DSN: srv.DSN("app", "postgres")})
+		if r, err := s.Terminate(t.Context(), Target{PID: int(super.PgConn().PID())}); err != nil || r.Outcome != NotPermitted || r.Grant != readAllStats {
+			t.Errorf("a hidden start: got %+v, %v, want %s", r, err, readAllStats)
 		}
 	})
 }
