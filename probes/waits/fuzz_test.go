@@ -106,6 +106,7 @@ func newFuzzer(t *testing.T, in pgserver.Install, seed uint64) *fuzzer {
 			if x.busy != nil {
 				<-x.busy
 			}
+			_ = x.pg.Close(context.Background())
 		}
 	})
 	return f
@@ -341,7 +342,11 @@ func (f *fuzzer) end(forest *waits.Forest) {
 		if left > 0 {
 			f.t.Errorf("ending %v: %d of %d promised to run at once still wait as before", t.Root.Key, left, len(over))
 		}
-		f.sessions[i] = &fuzzSession{pg: pgtest.Connect(f.t, f.dsn).PgConn()}
+		pg, err := pgconn.Connect(f.t.Context(), f.dsn) // closed with the others, once it is at rest
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		f.sessions[i] = &fuzzSession{pg: pg}
 		return
 	}
 }

@@ -45,7 +45,7 @@ func (p *player) label(f *waits.Forest, k waits.Key) string {
 		return "2pc:?"
 	}
 	for name, s := range p.sessions {
-		if s.pid == k.PID {
+		if s.connected() && s.pid == k.PID {
 			return name
 		}
 	}
@@ -414,7 +414,7 @@ func (p *player) endIt() {
 	}
 	waiting := map[string]bool{}
 	for name, s := range p.sessions {
-		if s.pg != nil && name != p.label(f, t.Root.Key) && !s.finished() {
+		if s.connected() && s.pg != nil && name != p.label(f, t.Root.Key) && !s.finished() {
 			if n := f.Node(waits.Key{PID: s.pid}); n != nil && n.Edge != nil {
 				waiting[name] = true
 			}

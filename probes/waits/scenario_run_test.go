@@ -245,6 +245,19 @@ func (s *session) connect(ctx context.Context) error {
 	return err
 }
 
+// connected: no attempt is under way, in which only connect may look at pid.
+func (s *session) connected() bool {
+	if s.ready == nil {
+		return true
+	}
+	select {
+	case <-s.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 func (p *player) step(s step) {
 	p.t.Helper()
 	switch {
