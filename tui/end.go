@@ -158,9 +158,15 @@ func effect(v waits.Verb, a waits.Advice, e waits.End) string {
 		if len(e.Frees) == 0 {
 			return "frees only its own slot: it waits itself"
 		}
+		if v == waits.Cancel && a.AtMost {
+			return atMost(e) + ": " + a.Why
+		}
 		return frees(e) + "; it waits itself and has the least to lose"
 	}
 	s := frees(e)
+	if v == waits.Cancel && a.AtMost {
+		s = atMost(e)
+	}
 	if v == waits.Cancel && !strings.HasPrefix(a.Why, "cancel aborts") {
 		return s + ": " + a.Why
 	}
@@ -168,6 +174,14 @@ func effect(v waits.Verb, a waits.Advice, e waits.End) string {
 		return s + ": its statement and transaction are aborted, its connection stays"
 	}
 	return s + ": its transaction is rolled back and its connection ends"
+}
+
+// atMost is frees for a cancel that may keep some of the locks.
+func atMost(e waits.End) string {
+	if len(e.Frees) == 0 {
+		return frees(e)
+	}
+	return strings.Replace(frees(e), "frees ", "frees at most ", 1)
 }
 
 // target is what the server is asked to check.
