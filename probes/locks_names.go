@@ -67,14 +67,9 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 	r.resolve(ctx, l, func(t LockTag) bool { return contended[t] || t.Type == "tuple" })
 }
 
-// nested looks which of those who run a statement have subtransactions.
+// nested looks which of those who may keep locks have subtransactions.
 func (r *lockReader) nested(ctx context.Context, l *Locks) {
-	pids := []int{}
-	for i := range l.Procs {
-		if p := &l.Procs[i]; p.State == "active" && !p.XactStart.IsZero() && p.XactStart.Before(p.QueryStart) {
-			pids = append(pids, p.PID)
-		}
-	}
+	pids := mayKeep(l)
 	if len(pids) == 0 {
 		return
 	}
@@ -85,6 +80,35 @@ func (r *lockReader) nested(ctx context.Context, l *Locks) {
 	for rows.Next() {
 		l.Nested = append(l.Nested, rows.Int(0))
 	}
+}
+
+// mayKeep are those whose statement a cancel could end and leave locked what others
+// wait for: they run, in an older transaction, and block somebody. Most of those who
+// wait block nobody, and asking reads all of activity once more.
+func mayKeep(l *Locks) []int {
+	contended, blocks := map[LockTag]bool{}, map[int]bool{}
+	for i := range l.Rows {
+		if !l.Rows[i].Granted {
+			contended[l.Rows[i].Tag] = true
+		}
+	}
+	for i := range l.Rows {
+		if x := &l.Rows[i]; x.Granted && contended[x.Tag] {
+			blocks[x.PID] = true
+		}
+	}
+	for i := range l.Waits {
+		for _, pid := range l.Waits[i].Blockers {
+			blocks[pid] = true
+		}
+	}
+	var out []int
+	for i := range l.Procs {
+		if p := &l.Procs[i]; blocks[p.PID] && p.State == "active" && !p.XactStart.IsZero() && p.XactStart.Before(p.QueryStart) {
+			out = append(out, p.PID)
+		}
+	}
+	return out
 }
 
 func (r *lockReader) prepared(ctx context.Context, l *Locks) {
