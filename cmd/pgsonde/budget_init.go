@@ -61,7 +61,7 @@ func (c *budgetInitCmd) draft(a *app) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("drafting from %s: %s", name, strings.TrimPrefix(err.Error(), "reading statements: "))
 		}
-		return budget.InitFromFile(name, data)
+		return budget.InitFromFile(name, data, beside(c.From))
 	}
 	return c.fromServer(a)
 }
@@ -96,4 +96,24 @@ func (c *budgetInitCmd) fromServer(a *app) (string, error) {
 	}
 	draft, err := budget.InitFromSnapshot(last, peaks)
 	return strings.TrimRight(draft, "\n") + "\n", err
+}
+
+// besideBytes bounds what is read beside a deployment file.
+const besideBytes = 1 << 20
+
+// beside reads the files that a deployment file names by paths relative to it;
+// nil for stdin, which has no place.
+func beside(from string) func(string) ([]byte, error) {
+	if from == "-" {
+		return nil
+	}
+	return func(path string) ([]byte, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(from), path)
+		}
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() > besideBytes {
+			return nil, fmt.Errorf("%s is no file that can be read here", path)
+		}
+		return os.ReadFile(path)
+	}
 }

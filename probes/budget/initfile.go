@@ -9,13 +9,15 @@ import (
 // draft is a budget file in the making: what is known, and for all that is
 // guessed a comment that says so.
 type draft struct {
-	head    []string // comments
-	server  []size
-	keep    int // -1 not said
-	match   string
-	roles   []draftRole
-	poolers []draftPooler
-	left    []string // comments on what was left out
+	head   []string // comments
+	server []size
+	// serverNotes are comments on the server's limits.
+	serverNotes []string
+	keep        int // -1 not said
+	match       string
+	roles       []draftRole
+	poolers     []draftPooler
+	left        []string // comments on what was left out
 }
 
 // size is one key with its value as the file writes it.
@@ -31,10 +33,11 @@ type draftRole struct {
 }
 
 type draftPooler struct {
-	name  string
-	sizes []size
-	pools []string // database@user
-	notes []string
+	name     string
+	sizes    []size
+	pools    []string // database@user
+	db, user string   // of its own connection to the server
+	notes    []string
 }
 
 func sized(key string, n int) size { return size{key, fmt.Sprint(n)} }
@@ -43,6 +46,9 @@ func sized(key string, n int) size { return size{key, fmt.Sprint(n)} }
 func (d *draft) file() (string, error) {
 	var b strings.Builder
 	for _, c := range d.head {
+		fmt.Fprintf(&b, "# %s\n", oneLine(c))
+	}
+	for _, c := range d.serverNotes {
 		fmt.Fprintf(&b, "# %s\n", oneLine(c))
 	}
 	if len(d.server) > 0 {

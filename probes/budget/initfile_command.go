@@ -1,22 +1,24 @@
 package budget
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 )
 
 // Flags of the programs that start workers, in the forms "-w 4", "-w4", "--workers=4".
 var (
-	workersFlag  = regexp.MustCompile(`(?:gunicorn|uvicorn|hypercorn)\b.*?\s(?:-w|--workers)[ =]?(\d{1,6})\b`)
-	threadsFlag  = regexp.MustCompile(`gunicorn\b.*?\s--threads[ =](\d{1,6})\b`)
-	pumaWorkers  = regexp.MustCompile(`puma\b.*?\s(?:-w|--workers)[ =]?(\d{1,6})\b`)
-	pumaThreads  = regexp.MustCompile(`puma\b.*?\s(?:-t|--threads)[ =]?(?:\d{1,6}:)?(\d{1,6})\b`)
-	sidekiqFlag  = regexp.MustCompile(`sidekiq\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
-	celeryFlag   = regexp.MustCompile(`celery\b.*?\bworker\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
-	djangoApp    = regexp.MustCompile(`\w\.[aw]sgi(?::application)?(?:\s|$)`) // as Django lays a project out
-	oneAtATime   = regexp.MustCompile(`manage\.py\s+(?:migrate|collectstatic|createsuperuser)\b|celery\b.*?\bbeat\b|alembic\b.*?\bupgrade\b|flyway\b|liquibase\b|prisma\s+migrate\b|(?:rails|rake)\s+db:`)
-	celeryWorker = regexp.MustCompile(`celery\b.*?\bworker\b`)
+	workersFlag = regexp.MustCompile(`(?:gunicorn|uvicorn|hypercorn)\b.*?\s(?:-w|--workers)[ =]?(\d{1,6})\b`)
+	threadsFlag = regexp.MustCompile(`gunicorn\b.*?\s--threads[ =](\d{1,6})\b`)
+	pumaWorkers = regexp.MustCompile(`puma\b.*?\s(?:-w|--workers)[ =]?(\d{1,6})\b`)
+	pumaThreads = regexp.MustCompile(`puma\b.*?\s(?:-t|--threads)[ =]?(?:\d{1,6}:)?(\d{1,6})\b`)
+	sidekiqFlag = regexp.MustCompile(`sidekiq\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
+	celeryFlag  = regexp.MustCompile(`celery\b.*?\bworker\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
+	djangoApp   = regexp.MustCompile(`\w\.[aw]sgi(?::application)?(?:\s|$)`) // as Django lays a project out
+	oneAtATime  = regexp.MustCompile(`manage\.py\s+(?:migrate|collectstatic|createsuperuser)\b|celery\b.*?\bbeat\b|alembic\b.*?\bupgrade\b|flyway\b|liquibase\b|prisma\s+migrate\b|(?:rails|rake)\s+db:`)
+	// noServer are programs that serve no requests.
+	noServer       = regexp.MustCompile(`sidekiq\b|celery\b|\brake\b|\brails\s+(?:db:|c\b|console\b|runner\b)|manage\.py\s|alembic\b|flyway\b|liquibase\b|cron\b|supercronic\b|crond\b`)
+	sidekiqProgram = regexp.MustCompile(`(?:^|[\s/])sidekiq(?:\s|$)`)
+	celeryWorker   = regexp.MustCompile(`celery\b.*?\bworker\b`)
 )
 
 // flagged is the number that a flag of the command gives; 0 none.
@@ -36,34 +38,49 @@ func (w deployed) flagged(flag *regexp.Regexp) int {
 	return n
 }
 
+// processes is how many processes serve requests by a variable; a program that
+// serves none does not read it.
+func (w deployed) processes() setting {
+	if own := w.ownSetting("PROCESSES", "WORKERS", "WEB_CONCURRENCY", "GUNICORN_WORKERS", "UVICORN_WORKERS"); own.said() {
+		return own
+	}
+	if w.job || noServer.MatchString(w.command) {
+		return setting{}
+	}
+	return w.setting("WEB_CONCURRENCY", "GUNICORN_WORKERS", "UVICORN_WORKERS")
+}
+
 // pool is the kind and its parameters, known or guessed, with the processes.
-func (w deployed) pool() ([]size, []string) {
-	sizes, notes := w.known()
-	if sizes == nil {
-		sizes, notes = w.byCommand()
+func (w deployed) pool() poolKnown {
+	p := sidekiqEnv(w)
+	if p.sizes == nil {
+		p = w.known()
 	}
-	if sizes == nil {
-		sizes = []size{sized("pool", 10)}
-		notes = append(notes, "GUESS: no pool size is said; 10 is what most pools open")
+	if p.sizes == nil {
+		p.sizes, p.notes = w.byCommand()
 	}
-	switch sizes[0].value {
+	if p.sizes == nil {
+		p = noPool(setting{})
+	}
+	switch p.sizes[0].value {
 	case "rails", "sidekiq", "celery", "django":
-		return sizes, notes // they count their processes themselves
+		return p // they count their processes themselves
 	}
-	n, from, ok := w.number("WEB_CONCURRENCY", "GUNICORN_WORKERS", "UVICORN_WORKERS")
 	for _, flag := range []*regexp.Regexp{workersFlag, pumaWorkers, celeryFlag} {
-		if !ok || n == 0 {
-			n, from = w.flagged(flag), "the command"
-			ok = n > 0
+		if n := w.flagged(flag); n > 0 {
+			p.take("processes", setting{n: n, from: "the command"})
+			return p
 		}
 	}
-	if ok && n > 0 {
-		sizes = append(sizes, sized("processes", n))
-		notes = append(notes, fmt.Sprintf("processes: %s", from))
-	} else if celeryWorker.MatchString(w.command) {
-		notes = append(notes, "GUESS: one process; celery starts one for each CPU unless told otherwise")
+	switch s := w.processes(); {
+	case s.size(1):
+		p.take("processes", s)
+	case s.said():
+		p.guess("processes", 1, s, "")
+	case celeryWorker.MatchString(w.command):
+		p.notes = append(p.notes, "GUESS: one process; celery starts one for each CPU unless told otherwise")
 	}
-	return sizes, notes
+	return p
 }
 
 // byCommand recognises a stack that opens as many connections as it has workers
@@ -71,17 +88,6 @@ func (w deployed) pool() ([]size, []string) {
 func (w deployed) byCommand() ([]size, []string) {
 	if n := w.flagged(celeryFlag); n > 0 {
 		return []size{{"kind", "celery"}, sized("concurrency", n)}, []string{"concurrency: the command", "GUESS: each child opens 1 connection"}
-	}
-	if n := w.flagged(sidekiqFlag); n > 0 {
-		return []size{{"kind", "sidekiq"}, sized("concurrency", n), sized("pool", n)},
-			[]string{"concurrency: the command", "GUESS: the pool of database.yml is as large"}
-	}
-	if n := w.flagged(pumaThreads); n > 0 {
-		sizes := []size{{"kind", "rails"}, sized("threads", n), sized("pool", n)}
-		if workers := w.flagged(pumaWorkers); workers > 0 {
-			sizes = append(sizes, sized("workers", workers))
-		}
-		return sizes, []string{"workers, threads: the command", "GUESS: the pool of database.yml is as large as its threads"}
 	}
 	if oneAtATime.MatchString(w.command) {
 		return []size{sized("pool", 1)}, []string{"GUESS: a program of one process and thread opens 1 connection"}

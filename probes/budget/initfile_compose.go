@@ -1,196 +1,176 @@
 package budget
 
 import (
-	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// InitFromFile drafts a budget from a deployment description: a compose file,
-// Helm values, or an environment file of KEY=VALUE lines. Errors are as Parse's.
-func InitFromFile(name string, data []byte) (string, error) {
-	data = withoutMark(data)
-	if looksLikeEnv(data) {
-		return InitFromEnv(name, strings.Split(string(data), "\n"))
-	}
-	if manifest.Match(data) {
-		return "", &FileError{File: name, Line: 1, Msg: "a Kubernetes manifest; give the chart's values, a compose file or an environment"}
-	}
-	if f, err := Parse(name, data); err == nil && len(f.Roles)+len(f.Poolers) > 0 {
-		return "", &FileError{File: name, Msg: "a budget already; give the chart's values, a compose file or an environment"}
-	}
-	r := &reader{file: name}
-	root := r.document(data)
-	if root == nil {
-		if err := r.err(); err != nil {
-			return "", err
-		}
-		return "", &FileError{File: name, Msg: "nothing in it to draft a budget from"}
-	}
-	if root.Kind != yaml.MappingNode {
-		return "", &FileError{File: name, Line: root.Line, Msg: "neither a compose file nor Helm values"}
-	}
-	d := newDeployDraft(name)
-	if services := child(root, "services"); services != nil && services.Kind == yaml.MappingNode {
-		d.compose(services)
-	} else {
-		d.helm(root)
-	}
-	return d.file()
+// composeReader reads the services of a compose file.
+type composeReader struct {
+	d        *draft
+	services *yaml.Node
+	beside   func(path string) ([]byte, error) // nil: none can be read
+	vars     map[string]string                 // of the .env beside it
+	server   serverKnown
 }
 
-// manifest is the head of a Kubernetes object.
-var manifest = regexp.MustCompile(`(?m)^apiVersion:\s*\S`)
-
-var envLine = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=`)
-
-// looksLikeEnv: the first line that says something is KEY=VALUE, which begins no
-// mapping of YAML. Later ones may be the rest of a value of several lines.
-func looksLikeEnv(data []byte) bool {
-	for line := range strings.Lines(string(data)) {
-		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			return envLine.MatchString(line)
-		}
+func newCompose(d *draft, services *yaml.Node, beside func(string) ([]byte, error)) *composeReader {
+	c := &composeReader{d: d, services: services, beside: beside}
+	if data, ok := c.file(".env"); ok {
+		c.vars = envLines(strings.Split(string(data), "\n"))
+		d.head = append(d.head, "Variables are those of the .env beside it.")
 	}
-	return false
+	return c
 }
 
-// child is the value of a key of a mapping, nil when there is none.
-func child(n *yaml.Node, keys ...string) *yaml.Node {
-	for _, key := range keys {
-		var found *yaml.Node
-		for _, e := range pairs(n) {
-			if e.key == key {
-				found = e.val
-			}
-		}
-		n = found
+// file reads a file beside the compose file.
+func (c *composeReader) file(path string) ([]byte, bool) {
+	if c.beside == nil || path == "" {
+		return nil, false
 	}
-	return resolve(n)
+	data, err := c.beside(path)
+	return withoutMark(data), err == nil
 }
 
-// pairs are the keys of a mapping in its order, those of a merge (<<) first, as
-// the mapping's own win over them.
-func pairs(n *yaml.Node) []entry {
-	n = resolve(n)
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	var own, merged []entry
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], resolve(n.Content[i+1])
+func (c *composeReader) fill(s string) string { return fill(s, c.vars).text }
+
+// read takes the poolers and the server first, as the others refer to them.
+func (c *composeReader) read() {
+	var ws []deployed
+	servers := 0
+	for _, e := range pairs(c.services) {
+		w := c.service(e)
+		image := c.fill(word(c.get(e.val, "image")))
 		switch {
-		case k.Tag != "!!merge":
-			own = append(own, entry{k.Value, k.Line, v})
-		case v.Kind == yaml.SequenceNode:
-			for _, m := range slices.Backward(v.Content) { // the first of them wins
-				merged = append(merged, pairs(m)...)
+		case bouncerImage.MatchString(image):
+			c.d.addBouncer(w)
+		case serverImage.MatchString(image):
+			if servers++; servers == 1 {
+				c.addServer(w)
+			} else {
+				c.server.notes = append(c.server.notes, "GUESS: "+w.name+" is another server, which needs a budget of its own; all is counted on the first")
 			}
 		default:
-			merged = append(merged, pairs(v)...)
+			c.surround(&w, e)
+			ws = append(ws, w)
 		}
 	}
-	return append(merged, own...)
+	c.d.setServer(c.server)
+	c.d.addDeployed(ws)
+	c.d.dropEmptyPoolers()
 }
 
-// word is a scalar's text, "" when it is none.
-func word(n *yaml.Node) string {
-	if n = resolve(n); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		return ""
-	}
-	return n.Value
-}
-
-// words is a scalar's or a list's text in one line.
-func words(n *yaml.Node) string {
-	var out []string
-	for _, item := range list(n) {
-		out = append(out, word(item))
-	}
-	return strings.Join(out, " ")
-}
-
-// envOf reads an environment: a mapping, a list of KEY=VALUE, or a list of
-// { name, value }.
-func envOf(n *yaml.Node, into map[string]string) {
-	n = resolve(n)
-	if n == nil {
-		return
-	}
-	if n.Kind == yaml.MappingNode {
-		for _, e := range pairs(n) {
-			// { value: 5 } is how some charts write one
-			if v := cmp.Or(word(e.val), word(child(e.val, "value"))); v != "" {
-				into[strings.ToUpper(e.key)] = v
-			}
+// get is a key of a service, of the service it extends when it has none itself.
+func (c *composeReader) get(n *yaml.Node, path ...string) *yaml.Node {
+	for range maxDepth {
+		if v := child(n, path...); v != nil {
+			return v
 		}
-		return
-	}
-	for _, item := range list(n) {
-		if k, v, ok := strings.Cut(word(item), "="); ok || word(item) != "" {
-			into[strings.ToUpper(k)] = v // a bare KEY is passed on from outside
-		} else if name := word(child(item, "name")); name != "" {
-			into[strings.ToUpper(name)] = word(child(item, "value"))
+		if n = c.base(n); n == nil {
+			return nil
 		}
 	}
+	return nil
 }
 
-// interpolation is ${NAME}, ${NAME:-default} or ${NAME-default} of a compose file.
-var interpolation = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*(?::?-([^{}]*))?(?::?\?[^{}]*)?\}`)
+// base is the service of the same file that n extends.
+func (c *composeReader) base(n *yaml.Node) *yaml.Node {
+	name := cmp.Or(word(child(n, "extends", "service")), word(child(n, "extends")))
+	if name == "" || word(child(n, "extends", "file")) != "" {
+		return nil
+	}
+	return child(c.services, name)
+}
 
-// filledIn puts the defaults of a value's variables in their place; a variable
-// without one is empty.
-func filledIn(s string) string { return interpolation.ReplaceAllString(s, "$1") }
-
-// withoutMark is data without the byte order mark that some editors write.
-func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
-
-var maxConnectionsFlag = regexp.MustCompile(`max_connections\s*=\s*['"]?(\d{1,6})\b`)
-
-// compose reads the services of a compose file: poolers and the server first,
-// as the others refer to them.
-func (d *draft) compose(services *yaml.Node) {
-	var ws []deployed
-	for _, e := range pairs(services) {
-		name, n := e.key, e.val
-		image := filledIn(word(child(n, "image")))
-		w := deployed{name: name, env: map[string]string{}, command: filledIn(words(child(n, "command")) + " " + words(child(n, "entrypoint")))}
+// service reads what a service runs with.
+func (c *composeReader) service(e entry) deployed {
+	w := deployed{name: e.key, env: map[string]string{}, vars: c.vars, prefix: prefixOf(e.key)}
+	w.command = c.fill(words(c.get(e.val, "entrypoint")) + " " + words(c.get(e.val, "command")))
+	if file := word(child(e.val, "extends", "file")); file != "" {
+		w.notes = append(w.notes, "GUESS: what it extends is in another file, which was not read")
+	}
+	var chain []*yaml.Node
+	for n := e.val; n != nil && len(chain) < maxDepth; n = c.base(n) {
+		chain = append(chain, n)
+	}
+	for _, n := range slices.Backward(chain) {
+		c.envFiles(&w, child(n, "env_file"))
+	}
+	for _, n := range slices.Backward(chain) {
 		envOf(child(n, "environment"), w.env)
-		switch {
-		case strings.Contains(image, "pgbouncer"):
-			d.addBouncer(w)
-			continue
-		case serverImage.MatchString(image):
-			d.addServer(w)
-			continue
-		}
-		for _, path := range [][]string{{"deploy", "replicas"}, {"scale"}} {
-			if c, err := strconv.Atoi(filledIn(word(child(n, path...)))); err == nil && c >= 0 && c <= maxSize {
-				w.sizes = []size{sized("replicas", c)}
-			}
-		}
-		if child(n, "env_file") != nil {
-			w.notes = append(w.notes, "its env_file was not read")
-		}
-		if waitedFor(services, name) {
-			w.sizes = append(w.sizes, size{"runs", "job"})
-			w.notes = append(w.notes, "others wait for it to complete, so it is a job")
-		} else if p := words(child(n, "profiles")); p != "" {
-			w.sizes = append(w.sizes, size{"runs", "manual"})
-			w.notes = append(w.notes, "GUESS: of profile "+p+", so started by hand")
-		}
-		ws = append(ws, w)
 	}
-	if len(d.server) == 0 {
-		d.left = append(d.left, "GUESS: the server has PostgreSQL's default of 100 connections")
+	for k, v := range w.env {
+		if outer, ok := c.vars[k]; ok && v == "" {
+			w.env[k] = outer // passed on
+		}
 	}
-	d.addDeployed(ws)
-	d.dropEmptyPoolers()
+	return w
+}
+
+// prefixOf is how variables of a service of that name begin.
+func prefixOf(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '-' || c == '.' {
+			return '_'
+		}
+		return c
+	}, strings.ToUpper(name))
+}
+
+// envFiles reads the variables of files: a path, a list, or { path, required }.
+func (c *composeReader) envFiles(w *deployed, n *yaml.Node) {
+	for _, item := range list(n) {
+		path := c.fill(cmp.Or(word(item), word(child(item, "path"))))
+		data, ok := c.file(path)
+		if !ok {
+			w.notes = append(w.notes, "GUESS: its env_file was not read, which may say more")
+			continue
+		}
+		for k, v := range envLines(strings.Split(string(data), "\n")) {
+			w.env[k] = v
+		}
+	}
+}
+
+// surround reads how many there are, and when they run.
+func (c *composeReader) surround(w *deployed, e entry) {
+	text := cmp.Or(word(c.get(e.val, "scale")), word(c.get(e.val, "deploy", "replicas")))
+	n, note, ok := counted("its number of replicas", text, c.vars)
+	if ok {
+		w.sizes = append(w.sizes, sized("replicas", n))
+	} else if note != "" {
+		w.notes = append(w.notes, note)
+	}
+	if word(c.get(e.val, "deploy", "mode")) == "global" {
+		w.notes = append(w.notes, "GUESS: one replica; deploy mode global starts one on each node")
+	}
+	if word(c.get(e.val, "deploy", "update_config", "order")) == "start-first" {
+		n, _, ok := counted("", word(c.get(e.val, "deploy", "update_config", "parallelism")), c.vars)
+		if !ok {
+			n = 1 // as the orchestrator has it
+		}
+		if n == 0 {
+			w.sizes = append(w.sizes, size{"surge", `"100%"`}) // all at once
+		} else {
+			w.sizes = append(w.sizes, sized("surge", n))
+		}
+	}
+	if waitedFor(c.services, e.key) {
+		w.job = true
+		w.sizes = append(withoutSize(w.sizes, "surge"), size{"runs", "job"})
+		w.notes = append(w.notes, "others wait for it to complete, so it is a job")
+	} else if p := words(child(e.val, "profiles")); p != "" {
+		w.sizes = append(withoutSize(w.sizes, "surge"), size{"runs", "manual"})
+		w.notes = append(w.notes, "GUESS: of profile "+p+", so started by hand")
+	}
+}
+
+func withoutSize(sizes []size, key string) []size {
+	return slices.DeleteFunc(sizes, func(s size) bool { return s.key == key })
 }
 
 // waitedFor says that another service starts when this one has completed.
@@ -203,18 +183,21 @@ func waitedFor(services *yaml.Node, name string) bool {
 	return false
 }
 
-// serverImage finds images of the server itself.
-var serverImage = regexp.MustCompile(`(?:^|/)(?:postgres|postgresql|postgis|timescaledb|pgvector)(?:-ha)?(?::|@|$)`)
+// serverImage finds images of the server itself, bouncerImage of PgBouncer.
+var (
+	serverImage  = regexp.MustCompile(`(?:^|/)(?:postgres|postgresql|postgis|timescaledb|pgvector)(?:-ha)?(?::|@|$)`)
+	bouncerImage = regexp.MustCompile(`(?:^|/)[^/]*pgbouncer[^/]*$`)
+)
 
-func (d *draft) addServer(w deployed) {
-	if m := maxConnectionsFlag.FindStringSubmatch(w.command); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		if n > defaultKeepFree && n <= maxSize {
-			d.server = []size{sized("max_connections", n)}
-		}
-	} else if n, _, ok := w.number("POSTGRESQL_MAX_CONNECTIONS", "POSTGRES_MAX_CONNECTIONS"); ok && n > defaultKeepFree {
-		d.server = []size{sized("max_connections", n)}
+// configFile is a configuration file that the server is started with.
+var configFile = regexp.MustCompile(`config[-_]file\s*=\s*(\S+)`)
+
+func (c *composeReader) addServer(w deployed) {
+	c.server.readEnv(w.env, c.vars)
+	if m := configFile.FindStringSubmatch(w.command); m != nil {
+		c.server.notes = append(c.server.notes, "GUESS: its configuration file was not read, which may say other limits")
 	}
+	c.server.readText(w.command, true)
 }
 
 // addBouncer reads a PgBouncer by the variables its images take. Its pools are
@@ -228,23 +211,41 @@ func (d *draft) addBouncer(w deployed) {
 		p.notes = append(p.notes, "GUESS: session mode, PgBouncer's default")
 	}
 	for _, key := range []string{"MAX_CLIENT_CONN", "DEFAULT_POOL_SIZE", "RESERVE_POOL_SIZE", "MIN_POOL_SIZE", "MAX_DB_CONNECTIONS", "MAX_USER_CONNECTIONS"} {
-		n, _, ok := w.number(key)
-		if !ok || n == 0 {
-			continue
+		s := w.bouncerSetting(key)
+		switch lower := strings.ToLower(key); {
+		case s.size(1):
+			p.sizes = append(p.sizes, sized(lower, s.n))
+		case s.said() && !s.number(), s.number() && s.n < 0:
+			p.notes = append(p.notes, s.guess(lower+" is PgBouncer's default"))
 		}
-		p.sizes = append(p.sizes, sized(strings.ToLower(key), n))
 	}
+	// What the pooler itself says of its one database, when no role says it.
+	_, p.db, p.user = w.database()
 	d.poolers = append(d.poolers, p)
+}
+
+// bouncerSetting is a setting of PgBouncer as its images name it.
+func (w deployed) bouncerSetting(key string) setting {
+	for _, k := range []string{key, "PGBOUNCER_" + key} {
+		if text, ok := w.env[k]; ok {
+			return settingOf(k, text, w.vars)
+		}
+	}
+	return setting{}
 }
 
 // dropEmptyPoolers leaves out poolers whose pools nobody names; a role cannot go
 // through them.
 func (d *draft) dropEmptyPoolers() {
-	for _, p := range d.poolers {
+	for i := range d.poolers {
+		p := &d.poolers[i]
+		if len(p.pools) == 0 && p.db != "" && p.user != "" {
+			p.pools = []string{p.db + "@" + p.user}
+		}
 		if len(p.pools) > 0 {
 			continue
 		}
-		d.left = append(d.left, p.name+": a pooler whose database and user no URL names, left out")
+		d.left = append(d.left, p.name+": a pooler whose database and user nothing names, left out; what goes through it is counted on the server")
 		for i := range d.roles {
 			d.roles[i].sizes = slices.DeleteFunc(d.roles[i].sizes, func(s size) bool { return s.key == "via" && s.value == quoted(p.name) })
 		}

@@ -75,7 +75,7 @@ func TestInitFromDeployments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := InitFromFile(tt.file, data)
+			text, err := InitFromFile(tt.file, data, besideIn("testdata/deploy"))
 			_, s := drafted(t, text, err)
 			if s.MaxConnections != tt.max || s.Kept != tt.kept || s.Steady != tt.steady || s.Jobs != tt.jobs {
 				t.Errorf("got %d slots, kept %d, steady %d, jobs %d; want %d, %d, %d, %d",
@@ -119,7 +119,7 @@ func TestInitFromOddValues(t *testing.T) {
 		{"own over merged", "x: &x { DB_POOL_SIZE: 3, PGHOST: db }\nservices: { a: { environment: { <<: *x, DB_POOL_SIZE: 4 } } }", "pool: 4"},
 		{"an image by variable", "services: { db: { image: \"${IMG:-postgres:16}\", command: -c max_connections=77 }, a: { environment: { PGHOST: db } } }", "max_connections: 77"},
 	} {
-		text, err := InitFromFile("x.yaml", []byte(tt.text))
+		text, err := InitFromFile("x.yaml", []byte(tt.text), nil)
 		if err != nil || !strings.Contains(text, tt.says) {
 			t.Errorf("%s: %v, want …%s… in\n%s", tt.name, err, tt.says, text)
 		}

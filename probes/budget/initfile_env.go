@@ -1,45 +1,39 @@
 package budget
 
 import (
-	"fmt"
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// deployed is one workload of a deployment description: its environment (keys
-// in capitals) and what surrounds it.
-type deployed struct {
-	name    string
-	env     map[string]string
-	command string
-	sizes   []size   // replicas, surge, runs
-	notes   []string // guesses already made
+// InitFromEnv drafts a budget from an environment: lines of KEY=VALUE. Variables
+// that differ in their prefix only (API_DB_POOL_SIZE, WORKER_DB_POOL_SIZE) are
+// programs of their own, named after it.
+func InitFromEnv(name string, env []string) (string, error) {
+	vars := envLines(env)
+	d := newDeployDraft(name)
+	var server serverKnown
+	server.readEnv(vars, vars)
+	if len(server.sizes) > 0 {
+		server.notes = append(server.notes, "GUESS: what POSTGRES… variables say of the server is of the one that is used")
+	}
+	d.setServer(server)
+	d.addDeployed(envServices(vars))
+	return d.file()
 }
 
-// InitFromEnv drafts a budget from an environment: lines of KEY=VALUE. It is
-// one application; its name is the prefix of the variables it was known by.
-func InitFromEnv(name string, env []string) (string, error) {
-	w := deployed{name: "app", env: map[string]string{}}
-	for _, line := range env {
+// envLines reads lines of KEY=VALUE; names in capitals.
+func envLines(lines []string) map[string]string {
+	out := map[string]string{}
+	for _, line := range lines {
 		line = strings.TrimSpace(line)
 		if envLine.MatchString(line) {
 			k, v, _ := strings.Cut(strings.TrimPrefix(line, "export"), "=")
-			w.env[strings.ToUpper(strings.TrimSpace(k))] = envValue(v)
+			out[strings.ToUpper(strings.TrimSpace(k))] = envValue(v)
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(w.env)) {
-		if m := envPrefix.FindStringSubmatch(k); m != nil {
-			w.name = strings.ToLower(m[1])
-			break
-		}
-	}
-	d := newDeployDraft(name)
-	d.addDeployed([]deployed{w})
-	return d.file()
+	return out
 }
 
 // envValue is a value as env files write it: in quotes, or up to a comment.
@@ -56,235 +50,186 @@ func envValue(v string) string {
 	return strings.Trim(strings.TrimSpace(v), `"'`)
 }
 
-// value is a variable with the defaults of a compose file's ${…} filled in.
-func (w deployed) value(key string) string { return filledIn(w.env[key]) }
-
-// envPrefix is DSTACK of DSTACK_DB_POOL_SIZE.
-var envPrefix = regexp.MustCompile(`^([A-Z0-9]+)_(?:DB|DATABASE|POSTGRES|PG)_(?:POOL_SIZE|MAX_OVERFLOW|MAX_CONNECTIONS|URL|HOST)$`)
-
-func newDeployDraft(name string) *draft {
-	return &draft{
-		keep: defaultKeepFree,
-		head: []string{
-			"Drafted by pgsonde from " + name + ".",
-			"Every GUESS is a default or a habit, not something the source says: check it.",
-		},
-	}
-}
-
-// addDeployed adds a role for each workload that uses the database. One role
-// can be matched by its login; several share one, so they need names.
-func (d *draft) addDeployed(ws []deployed) {
-	var users []deployed
-	for _, w := range ws {
-		if w.usesDatabase() {
-			users = append(users, w)
-		} else {
-			d.left = append(d.left, w.name+": no sign of a database connection, left out")
-		}
-	}
-	for _, w := range users {
-		r := draftRole{name: d.nameOf(w.name), notes: w.notes}
-		k, notes := w.pool()
-		r.sizes, r.notes = append(r.sizes, k...), append(r.notes, notes...)
-		r.sizes = append(r.sizes, w.sizes...)
-		u := w.databaseURL()
-		via := ""
-		if u != nil && slices.ContainsFunc(d.poolers, func(p draftPooler) bool { return p.name == u.Hostname() }) {
-			via = u.Hostname()
-			r.sizes = append(r.sizes, size{"via", quoted(via)})
-			d.addPool(via, u)
-		}
-		switch {
-		case u != nil && plainASCII(u.Query().Get("application_name")) && u.Query().Get("application_name") != "":
-			r.sizes = append(r.sizes, size{"match", quoted(literal(u.Query().Get("application_name")))})
-		case len(users) == 1 && via == "" && u != nil && u.User.Username() != "" && plainASCII(u.User.Username()):
-			r.sizes = append(r.sizes, size{"match", "{ user: " + quoted(literal(u.User.Username())) + " }"})
-		default:
-			r.notes = append(r.notes, fmt.Sprintf("GUESS: it sends application_name %q", r.name))
-		}
-		d.roles = append(d.roles, r)
-	}
-}
-
-// addPool notes a pool that a role's URL names.
-func (d *draft) addPool(pooler string, u *url.URL) {
-	db, user := strings.Trim(u.Path, "/"), u.User.Username()
-	if db == "" || user == "" {
-		return
-	}
-	for i := range d.poolers {
-		if p := &d.poolers[i]; p.name == pooler && !slices.Contains(p.pools, db+"@"+user) {
-			p.pools = append(p.pools, db+"@"+user)
-		}
-	}
-}
-
-// databaseURL is the first URL of a PostgreSQL database in the environment.
-func (w deployed) databaseURL() *url.URL {
-	for _, k := range slices.Sorted(maps.Keys(w.env)) {
-		v := strings.TrimPrefix(w.value(k), "jdbc:")
-		if scheme, _, ok := strings.Cut(v, "://"); ok && strings.HasPrefix(scheme, "postgres") {
-			if u, err := url.Parse(v); err == nil {
-				return u
-			}
-		}
-	}
-	return nil
-}
-
-// dbKeys are variables that say that a program talks to PostgreSQL.
-var dbKeys = regexp.MustCompile(`^(?:PGHOST|PGDATABASE|(?:.*_)?(?:DB|DATABASE|POSTGRES|POSTGRESQL)_HOST|(?:.*_)?(?:DB|DATABASE|POSTGRES|POSTGRESQL|PG)_(?:URL|URI|DSN))$`)
-
-// otherDB are values that say that the database is another one: of a host, a
-// port, a driver, or a URL.
-var otherDB = regexp.MustCompile(`(?i)^(?:3306|1433|27017)$|mysql|maria|mssql|sqlserver|sqlite|mongo|redis|oracle|clickhouse`)
-
-// kindKeys are variables that say which database it is.
-var kindKeys = regexp.MustCompile(`^(?:.*_)?(?:DB|DATABASE)_(?:CONNECTION|CLIENT|TYPE|ENGINE|DRIVER|DIALECT|ADAPTER|HOST|PORT)$`)
-
-func (w deployed) usesDatabase() bool {
-	if w.databaseURL() != nil {
-		return true
-	}
-	seen := false
-	for k, v := range w.env {
-		if kindKeys.MatchString(k) && otherDB.MatchString(v) {
-			return false
-		}
-		scheme, _, isURL := strings.Cut(w.value(k), "://")
-		seen = seen || dbKeys.MatchString(k) && (!isURL || strings.HasPrefix(scheme, "postgres")) && !otherDB.MatchString(v)
-	}
-	sizes, _ := w.known()
-	return seen || sizes != nil
-}
-
-// number is the first variable whose name ends in one of the endings, as a
-// whole number.
-func (w deployed) number(endings ...string) (n int, from string, ok bool) {
-	for _, end := range endings {
-		for _, k := range slices.Sorted(maps.Keys(w.env)) {
-			if k != end && !strings.HasSuffix(k, "_"+end) || otherPools.MatchString(k) {
+// envServices takes an environment apart into programs: one for each prefix of a
+// variable that sizes a pool or names a database, and one for a pool that has no
+// prefix. A variable without any of these prefixes is of all.
+func envServices(vars map[string]string) []deployed {
+	var prefixes []string
+	for _, pools := range []bool{true, false} {
+		for _, k := range slices.Sorted(maps.Keys(vars)) {
+			p, pool, ok := poolPrefix(k)
+			if !ok || p == "" || pool != pools || slices.Contains(prefixes, p) {
 				continue
 			}
-			text := w.value(k)
-			if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 0 && n <= maxSize {
-				if text != w.env[k] {
-					k = "the default of " + k
-				}
-				return n, k, true
+			// A prefix of others with a database only says it for all of them.
+			if !pools && slices.ContainsFunc(prefixes, func(o string) bool { return strings.HasPrefix(o, p+"_") }) {
+				continue
+			}
+			prefixes = append(prefixes, p)
+		}
+	}
+	slices.Sort(prefixes)
+	plain := deployed{name: "app", env: map[string]string{}, vars: vars}
+	for k, v := range vars {
+		if ownerOf(k, prefixes) == "" {
+			plain.env[k] = v
+		}
+	}
+	var out []deployed
+	used := map[string]bool{}
+	alone := len(prefixes) == 1 && !plain.sizesPool()
+	for _, p := range prefixes {
+		w := deployed{name: strings.ToLower(strings.ReplaceAll(p, "_", "-")), prefix: p, env: map[string]string{}, vars: vars}
+		for k, v := range vars {
+			owner := ownerOf(k, prefixes)
+			if owner == p || owner == "" && (alone || !railsKeys.MatchString(k)) {
+				w.env[k] = v
 			}
 		}
-	}
-	return 0, "", false
-}
-
-// otherPools are of other servers.
-var otherPools = regexp.MustCompile(`REDIS|HTTP|MONGO|MYSQL|RABBIT|AMQP|KAFKA|MEMCACHE`)
-
-// known recognises a pool by the variables its stack is configured with; nil
-// when there is none.
-func (w deployed) known() ([]size, []string) {
-	for _, find := range []func(deployed) ([]size, []string){sqlalchemyEnv, railsEnv, plainEnv, urlEnv} {
-		if sizes, notes := find(w); sizes != nil {
-			return sizes, notes
+		w.copies()
+		for _, k := range w.known().keys {
+			used[k] = true
 		}
+		out = append(out, w)
 	}
-	return nil, nil
+	rest := plain.known()
+	fresh := slices.ContainsFunc(rest.keys, func(k string) bool { return !used[k] })
+	if len(prefixes) == 0 || !alone && rest.sizes != nil && fresh {
+		out = append([]deployed{plain}, out...)
+	} else if !alone {
+		giveProcesses(out, plain.env)
+	}
+	return out
 }
 
-func sqlalchemyEnv(w deployed) ([]size, []string) {
-	over, overFrom, ok := w.number("MAX_OVERFLOW")
-	if !ok {
-		return nil, nil
-	}
-	sizes := []size{{"kind", "sqlalchemy"}}
-	notes := []string{"max_overflow: " + overFrom}
-	if n, from, ok := w.number("POOL_SIZE"); ok && n > 0 {
-		sizes = append(sizes, sized("pool_size", n))
-		notes = []string{"pool_size: " + from + ", max_overflow: " + overFrom}
-	} else {
-		notes = append(notes, "GUESS: pool_size is SQLAlchemy's default 5")
-	}
-	return append(sizes, sized("max_overflow", over)), notes
-}
-
-func railsEnv(w deployed) ([]size, []string) {
-	threads, from, ok := w.number("RAILS_MAX_THREADS")
-	if !ok || threads == 0 {
-		return nil, nil
-	}
-	pool, notes := threads, []string{"threads: " + from, "GUESS: the pool of database.yml is RAILS_MAX_THREADS, as Rails generates it"}
-	if n, at, ok := w.number("DB_POOL", "RAILS_DB_POOL"); ok && n > 0 {
-		pool, notes = n, []string{"threads: " + from + ", pool: " + at}
-	}
-	sizes := []size{{"kind", "rails"}, sized("threads", threads), sized("pool", pool)}
-	if n, at, ok := w.number("WEB_CONCURRENCY"); ok && n > 0 {
-		sizes, notes = append(sizes, sized("workers", n)), append(notes, "workers: "+at)
-	}
-	return sizes, notes
-}
-
-// plainEnv knows variables that give a maximum, and maybe a minimum.
-func plainEnv(w deployed) ([]size, []string) {
-	for _, x := range []struct{ kind, max, maxKey, min, minKey string }{
-		{"hikari", "max", "MAXIMUM_POOL_SIZE", "min", "MINIMUM_IDLE"},
-		{"database/sql", "max_open", "MAX_OPEN_CONNS", "max_idle", "MAX_IDLE_CONNS"},
-		{"database/sql", "max_open", "MAX_OPEN_CONN", "max_idle", "MAX_IDLE_CONN"},
-		{"pgxpool", "max", "POOL_MAX_CONNS", "min", "POOL_MIN_CONNS"},
-		{"celery", "concurrency", "CELERY_CONCURRENCY", "", ""},
-		{"celery", "concurrency", "CELERYD_CONCURRENCY", "", ""},
-		{"", "max", "POOL_MAX", "min", "POOL_MIN"},
-		{"", "max", "POOL_MAX_SIZE", "min", "POOL_MIN_SIZE"},
-		{"", "max", "MAX_POOL_SIZE", "min", "MIN_POOL_SIZE"},
-		{"", "max", "JDBC_MAX_SIZE", "min", "JDBC_MIN_SIZE"},
-		{"", "pool", "DB_MAX_CONNECTIONS", "", ""},
-		{"", "pool", "DATABASE_MAX_CONNECTIONS", "", ""},
-		{"", "pool", "DB_MAX_CONNS", "", ""},
-		{"", "pool", "DATABASE_MAX_CONNS", "", ""},
-		{"", "pool", "DB_POOL_SIZE", "", ""},
-		{"", "pool", "DATABASE_POOL_SIZE", "", ""},
-		{"", "pool", "DB_POOL", "", ""},
-		{"", "pool", "POOL_SIZE", "", ""},
-	} {
-		n, from, ok := w.number(x.maxKey)
-		if !ok || n == 0 {
+// giveProcesses gives a number of processes that no prefix claims to all.
+func giveProcesses(ws []deployed, env map[string]string) {
+	for k, v := range env {
+		if k != "WEB_CONCURRENCY" {
 			continue
 		}
-		var sizes []size
-		if x.kind != "" {
-			sizes = append(sizes, size{"kind", x.kind})
+		for i := range ws {
+			ws[i].env[k] = v
+			ws[i].notes = append(ws[i].notes, "GUESS: "+k+", which has no prefix, is of this one too")
 		}
-		sizes = append(sizes, sized(x.max, n))
-		notes := []string{x.max + ": " + from}
-		if x.max == "pool" {
-			notes = append(notes, "GUESS: it opens no more than that; SQLAlchemy would add max_overflow, 10 unless said")
-		}
-		if lo, at, ok := w.number(x.minKey); ok && x.minKey != "" && lo <= n {
-			sizes, notes = append(sizes, sized(x.min, lo)), append(notes, x.min+": "+at)
-		}
-		return sizes, notes
 	}
-	return nil, nil
 }
 
-// urlEnv knows pool sizes inside connection strings.
-func urlEnv(w deployed) ([]size, []string) {
-	if u := w.databaseURL(); u != nil {
-		for _, x := range []struct{ key, kind, param string }{
-			{"connection_limit", "prisma", "connection_limit"}, {"pool_max_conns", "pgxpool", "max"},
-		} {
-			if n, err := strconv.Atoi(u.Query().Get(x.key)); err == nil && n > 0 && n <= maxSize {
-				return []size{{"kind", x.kind}, sized(x.param, n)}, []string{x.param + ": " + x.key + " of its URL"}
+// copies reads replicas from a variable of its own.
+func (w *deployed) copies() {
+	s := w.ownSetting("REPLICAS")
+	switch {
+	case s.size(0):
+		w.sizes = append(w.sizes, sized("replicas", s.n))
+		w.notes = append(w.notes, "replicas: "+s.from)
+	case s.said():
+		w.notes = append(w.notes, s.guess("1 replica is counted"))
+	}
+}
+
+// ownerOf is the longest of the prefixes that a variable begins with.
+func ownerOf(key string, prefixes []string) string {
+	best := ""
+	for _, p := range prefixes {
+		if strings.HasPrefix(key, p+"_") && len(p) > len(best) {
+			best = p
+		}
+	}
+	return best
+}
+
+// poolEndings end the names of variables that size a pool. Those that are marked
+// say it of a database only when the name says so, too.
+func poolEndings() []struct {
+	text   string
+	marked bool
+} {
+	return []struct {
+		text   string
+		marked bool
+	}{
+		{"MAXIMUM_POOL_SIZE", false},
+		{"MINIMUM_IDLE", false},
+		{"MAX_OPEN_CONNS", false},
+		{"MAX_IDLE_CONNS", false},
+		{"MAX_OPEN_CONN", false},
+		{"MAX_IDLE_CONN", false},
+		{"POOL_MAX_CONNS", false},
+		{"POOL_MIN_CONNS", false},
+		{"POOL_MAX_SIZE", false},
+		{"POOL_MIN_SIZE", false},
+		{"MAX_POOL_SIZE", false},
+		{"MIN_POOL_SIZE", false},
+		{"JDBC_MAX_SIZE", false},
+		{"JDBC_MIN_SIZE", false},
+		{"MAX_OVERFLOW", false},
+		{"POOL_SIZE", false},
+		{"POOL_MAX", true},
+		{"POOL_MIN", true},
+		{"MAX_CONNECTIONS", true},
+		{"MAX_CONNS", true},
+		{"POOL", true},
+	}
+}
+
+// poolKey ends as one of them does, or as what names a database.
+var poolKey = regexp.MustCompile(`(?:SIZE|IDLE|CONNS?|CONNECTIONS|OVERFLOW|POOL|POOL_MAX|POOL_MIN|URL|URI|DSN|HOST)$`)
+
+// stackWords stand in names of variables between the program and the size.
+func stackWords() []string {
+	return append(databaseWords(), "SQLALCHEMY", "SQL", "ALCHEMY", "SPRING", "HIKARI", "RAILS", "DJANGO", "PRISMA", "TYPEORM", "KNEX",
+		"SEQUELIZE", "ECTO", "ASYNCPG", "PGX", "QUARKUS", "JDBC", "CONNECTION", "CONN", "ENGINE", "")
+}
+
+func databaseWords() []string {
+	return []string{"DB", "DATABASE", "DATASOURCE", "POSTGRES", "POSTGRESQL", "PG"}
+}
+
+// poolPrefix is API of API_DB_POOL_SIZE and of API_DATABASE_URL; pool says which
+// of the two it is. ok is false for other variables.
+func poolPrefix(key string) (prefix string, pool, ok bool) {
+	if !poolKey.MatchString(key) || otherPools.MatchString(key) || isServerKey(key) {
+		return "", false, false
+	}
+	for _, e := range poolEndings() {
+		head, found := strings.CutSuffix("_"+key, "_"+e.text)
+		if !found {
+			continue
+		}
+		prefix, database := withoutStack(head)
+		if e.marked && !database {
+			return "", false, false
+		}
+		return prefix, true, true
+	}
+	for _, e := range []string{"URL", "URI", "DSN", "HOST"} {
+		if head, found := strings.CutSuffix("_"+key, "_"+e); found {
+			prefix, database := withoutStack(head)
+			return prefix, false, database
+		}
+	}
+	return "", false, false
+}
+
+// withoutStack takes the stack's words off the end of a name, and says whether
+// they name a database.
+func withoutStack(head string) (prefix string, database bool) {
+	words := strings.Split(strings.TrimPrefix(head, "_"), "_")
+	for len(words) > 0 && slices.Contains(stackWords(), words[len(words)-1]) {
+		database = database || slices.Contains(databaseWords(), words[len(words)-1])
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, "_"), database
+}
+
+// isServerKey: the variable is of PostgreSQL's own image.
+func isServerKey(key string) bool {
+	for _, prefix := range []string{"POSTGRESQL_", "POSTGRES_"} {
+		for _, x := range serverSettings() {
+			if key == prefix+strings.ToUpper(x.postgres) {
+				return true
 			}
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(w.env)) {
-		if m := npgsqlMax.FindStringSubmatch(w.value(k)); m != nil {
-			return []size{{"kind", "npgsql"}, {"max", m[1]}}, []string{"max: Maximum Pool Size of " + k}
-		}
-	}
-	return nil, nil
+	return false
 }
-
-var npgsqlMax = regexp.MustCompile(`(?i)(?:^|;)\s*max(?:imum)? ?pool ?size\s*=\s*([1-9]\d{0,4})\b`)

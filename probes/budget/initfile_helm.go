@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -21,12 +21,8 @@ func (d *draft) helm(root *yaml.Node) {
 			flattenEnv(e.val, e.key, shared, 0)
 		}
 	}
-	if n := maxConnectionsOf(root, shared); n > 0 {
-		d.server = []size{sized("max_connections", n)}
-	} else {
-		d.left = append(d.left, "GUESS: the server has PostgreSQL's default of 100 connections")
-	}
-	h := helmReader{d: d, shared: shared}
+	d.setServer(serverOfValues(root, shared))
+	h := helmReader{d: d, shared: shared, parts: map[*yaml.Node]bool{}}
 	h.walk(root, 0)
 	// Without parts the values are of one workload; with some, what stands outside
 	// of them is of all.
@@ -43,39 +39,37 @@ var (
 	otherServer = regexp.MustCompile(`(?i)^(?:postgres(?:ql)?(?:-ha)?|redis.*|valkey|rabbitmq|kafka|zookeeper|nats|memcached|mongo(?:db)?|mysql|mariadb|minio|elasticsearch|opensearch|clickhouse|nginx|ingress|statsd|prometheus|grafana|flower|vault)$`)
 )
 
-// maxConnectionsOf looks for max_connections in what configures the server; 0
-// when it is not said.
-func maxConnectionsOf(root *yaml.Node, shared map[string]string) int {
-	n, _ := strconv.Atoi(shared["POSTGRESQL_MAX_CONNECTIONS"])
-	var look func(n *yaml.Node, depth int) int
-	look = func(at *yaml.Node, depth int) int {
-		if m := maxConnectionsFlag.FindStringSubmatch(words(at)); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			return n
+// serverOfValues looks for the limits in what configures the server.
+func serverOfValues(root *yaml.Node, shared map[string]string) serverKnown {
+	var k serverKnown
+	k.readEnv(shared, nil)
+	var look func(at *yaml.Node, depth int)
+	look = func(at *yaml.Node, depth int) {
+		if at = resolve(at); at == nil || depth > 6 {
+			return
+		}
+		if at.Kind != yaml.MappingNode {
+			k.readText(strings.ReplaceAll(words(at), " ", "\n"), false) // a list of flags
+			k.readText(words(at), false)
+			return
 		}
 		for _, e := range pairs(at) {
-			if snake(e.key) == "MAX_CONNECTIONS" {
-				if n, err := strconv.Atoi(word(e.val)); err == nil {
-					return n
+			named := false
+			for _, x := range serverSettings() {
+				if snake(e.key) == strings.ToUpper(x.postgres) && word(e.val) != "" {
+					k.set(x.key, x.postgres, word(e.val))
+					named = true
 				}
 			}
-			if depth < 5 {
-				if n := look(e.val, depth+1); n > 0 {
-					return n
-				}
+			if !named {
+				look(e.val, depth+1)
 			}
 		}
-		return 0
 	}
 	for _, key := range []string{"postgresql", "postgresql-ha", "postgres", "cluster"} {
-		if n == 0 {
-			n = look(child(root, key), 0)
-		}
+		look(child(root, key), 0)
 	}
-	if n <= defaultKeepFree || n > maxSize {
-		return 0
-	}
-	return n
+	return k
 }
 
 // helmReader collects the workloads of a chart.
@@ -83,6 +77,16 @@ type helmReader struct {
 	d      *draft
 	shared map[string]string
 	found  []deployed
+	parts  map[*yaml.Node]bool // mappings that are workloads
+	inside bool                // what is walked belongs to one
+}
+
+// hasPart: a workload is somewhere in n, so that what it says is not its owner's.
+func (h *helmReader) hasPart(n *yaml.Node) bool {
+	if n = resolve(n); n == nil {
+		return false
+	}
+	return h.parts[n] || slices.ContainsFunc(n.Content, h.hasPart)
 }
 
 // walk looks for workloads below n, in lists too, whose items have names.
@@ -106,78 +110,126 @@ func (h *helmReader) walk(n *yaml.Node, depth int) {
 			}
 		case otherServer.MatchString(e.key), sharedKey.MatchString(e.key) && depth == 0:
 		default:
-			if w, ok := h.workload(e.key, e.val); ok {
-				h.found = append(h.found, w)
-			} else {
-				h.walk(e.val, depth+1)
-			}
+			h.part(e, depth)
 		}
+	}
+}
+
+// part takes e as a workload, after those that are inside it: below one that
+// says how often it runs, only what says so too is another.
+func (h *helmReader) part(e entry, depth int) {
+	at := len(h.found)
+	outer := h.inside
+	if isWorkload(e.val) {
+		h.inside = true
+		h.walk(e.val, depth+1)
+	}
+	h.inside = outer
+	if w, ok := h.workload(e.key, e.val); ok {
+		h.found, h.parts[resolve(e.val)] = slices.Insert(h.found, at, w), true
+	} else {
+		h.walk(e.val, depth+1)
 	}
 }
 
 // isWorkload: it says how often it runs, or when.
 func isWorkload(n *yaml.Node) bool {
-	return cmp.Or(word(child(n, "replicaCount")), word(child(n, "replicas")), word(child(n, "schedule"))) != ""
+	return counts(n) || word(child(n, "schedule")) != ""
 }
 
 // workload reads one mapping as a workload.
 func (h *helmReader) workload(name string, n *yaml.Node) (deployed, bool) {
-	w := deployed{name: kebab(name), env: maps.Clone(h.shared)}
-	replicas := cmp.Or(word(child(n, "replicaCount")), word(child(n, "replicas")))
+	w := deployed{name: kebab(name), env: maps.Clone(h.shared), prefix: prefixOf(kebab(name))}
 	schedule := word(child(n, "schedule"))
 	own := map[string]string{}
 	for _, e := range pairs(n) {
 		if v := word(e.val); v != "" {
 			own[snake(e.key)] = v
-		} else if !isWorkload(e.val) && !otherServer.MatchString(e.key) && (isWorkload(n) || ownKey.MatchString(e.key)) {
+		} else if !h.hasPart(e.val) && !isWorkload(e.val) && !otherServer.MatchString(e.key) && (isWorkload(n) || ownKey.MatchString(e.key)) {
 			flattenEnv(e.val, e.key, own, 0)
 		}
 	}
 	maps.Copy(w.env, own)
 	w.command = words(child(n, "command")) + " " + words(child(n, "args"))
-	probe := deployed{env: own}
-	if sizes, _ := probe.known(); replicas == "" && schedule == "" && sizes == nil {
+	mine := deployed{env: own, command: w.command}
+	hook := hookName.MatchString(name) && strings.TrimSpace(w.command) != ""
+	if !isWorkload(n) && !hook && (h.inside || mine.known().sizes == nil) {
 		return deployed{}, false
 	}
-	if !(deployed{env: own}).usesDatabase() && w.usesDatabase() {
+	if !mine.usesDatabase() && w.usesDatabase() {
 		w.notes = append(w.notes, "GUESS: it uses the database that the chart configures for all")
 	}
-	if schedule != "" {
-		w.sizes = append(w.sizes, size{"runs", "job"})
+	switch {
+	case schedule != "":
 		w.notes = append(w.notes, "by schedule "+schedule)
-		if policy := word(child(n, "concurrencyPolicy")); policy == "Allow" {
-			w.notes = append(w.notes, "GUESS: concurrencyPolicy Allow lets runs overlap without limit; one at a time is counted")
-		}
-		if p, err := strconv.Atoi(word(child(n, "parallelism"))); err == nil && p > 1 && p <= maxSize {
-			w.sizes = append(w.sizes, sized("concurrency", p))
+		w.asJob(n)
+	case !counts(n) && hookName.MatchString(name):
+		w.notes = append(w.notes, "GUESS: by its name a job that comes and goes")
+		w.asJob(n)
+	default:
+		w.helmReplicas(n)
+	}
+	for _, key := range []string{"enabled", "suspend"} {
+		if on, ok := truth(word(child(n, key))); ok && on == (key == "suspend") {
+			w.sizes = append(slices.DeleteFunc(w.sizes, func(s size) bool { return s.key != "replicas" }), size{"runs", "off"})
+			w.notes = append(w.notes, key+": "+word(child(n, key)))
 		}
 	}
-	if on, ok := truth(word(child(n, "enabled"))); ok && !on {
-		w.sizes, w.notes = []size{{"runs", "off"}}, append(w.notes, "enabled: false")
-	}
-	w.helmReplicas(n, replicas)
 	return w, true
 }
 
+// hookName is how jobs without a schedule are named.
+var hookName = regexp.MustCompile(`(?i)migrat|hook|^(?:pre|post)-?(?:install|upgrade)|seed|backfill|job$`)
+
+// counts: it says how many replicas it has.
+func counts(n *yaml.Node) bool {
+	return child(n, "replicaCount") != nil || child(n, "replicas") != nil || child(n, "autoscaling") != nil
+}
+
+// asJob reads how many of a job run at once.
+func (w *deployed) asJob(n *yaml.Node) {
+	w.job = true
+	w.sizes = append(w.sizes, size{"runs", "job"})
+	if word(child(n, "concurrencyPolicy")) == "Allow" {
+		w.notes = append(w.notes, "GUESS: concurrencyPolicy Allow lets runs overlap without limit; one at a time is counted")
+	}
+	p, note, ok := counted("parallelism", word(child(n, "parallelism")), nil)
+	switch {
+	case ok && p > 1:
+		w.sizes = append(w.sizes, sized("concurrency", p))
+	case note != "":
+		w.notes = append(w.notes, note)
+	}
+}
+
 // helmReplicas reads replicas and surge.
-func (w *deployed) helmReplicas(n *yaml.Node, replicas string) {
+func (w *deployed) helmReplicas(n *yaml.Node) {
+	text := cmp.Or(word(child(n, "replicaCount")), word(child(n, "replicas")))
 	if on, _ := truth(word(child(n, "autoscaling", "enabled"))); on {
 		if most := word(child(n, "autoscaling", "maxReplicas")); most != "" {
-			replicas = most
+			text = most
 			w.notes = append(w.notes, "replicas: the most that autoscaling may start")
 		}
 	}
-	if c, err := strconv.Atoi(replicas); err == nil && c >= 0 && c <= maxSize {
+	if c, note, ok := counted("its number of replicas", text, nil); ok {
 		w.sizes = append(w.sizes, sized("replicas", c))
-	}
-	for _, path := range [][]string{{"strategy", "rollingUpdate", "maxSurge"}, {"updateStrategy", "rollingUpdate", "maxSurge"}} {
-		text := word(child(n, path...))
-		if s, err := parseSurge(text, ""); text != "" && err == nil {
-			w.sizes = append(w.sizes, size{"surge", quoted(s.String())})
-		}
+	} else if note != "" {
+		w.notes = append(w.notes, note)
 	}
 	if word(child(n, "strategy", "type")) == "Recreate" {
 		w.sizes = append(w.sizes, sized("surge", 0))
+		return
+	}
+	for _, path := range [][]string{{"strategy", "rollingUpdate", "maxSurge"}, {"updateStrategy", "rollingUpdate", "maxSurge"}} {
+		text := word(child(n, path...))
+		if text == "" {
+			continue
+		}
+		if s, err := parseSurge(text, ""); err == nil {
+			w.sizes = append(withoutSize(w.sizes, "surge"), size{"surge", quoted(s.String())})
+		} else {
+			w.notes = append(w.notes, "GUESS: maxSurge is no number; Kubernetes' default 25% is left to stand")
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ services:
 // TestInitFromCompose: by hand: web 4 × 5 × 3 = 60 clients of a pool of 25; java
 // 12; rails 2 × 3 = 6; guess 10. 25 + 12 + 6 + 10 = 53.
 func TestInitFromCompose(t *testing.T) {
-	text, err := InitFromFile("compose.yaml", []byte(composeFile))
+	text, err := InitFromFile("compose.yaml", []byte(composeFile), nil)
 	f, sum := drafted(t, text, err)
 	if sum.MaxConnections != 200 || sum.Steady != 53 || sum.Poolers[0].Clients != 60 || sum.Poolers[0].MaxClients != 500 || f.Poolers[0].Mode != "transaction" {
 		t.Errorf("%+v\n%s", sum, text)
@@ -122,7 +122,7 @@ ingress: { enabled: true }
 
 // TestInitFromHelm: by hand: 24 + 4 + 3 × 5 = 43 always, 10 by the job.
 func TestInitFromHelm(t *testing.T) {
-	text, err := InitFromFile("values.yaml", []byte(helmFile))
+	text, err := InitFromFile("values.yaml", []byte(helmFile), nil)
 	_, sum := drafted(t, text, err)
 	if sum.MaxConnections != 150 || sum.Steady != 43 || sum.Jobs != 10 || len(sum.Roles) != 5 {
 		t.Errorf("%+v\n%s", sum, text)
@@ -137,7 +137,7 @@ func TestInitFromHelm(t *testing.T) {
 func TestInitFromNothing(t *testing.T) {
 	for name, data := range map[string]string{"empty": "", "list": "- a\n", "broken": "a: [", "word": "hello", "a budget": "roles: { a: { pool: 1 } }", "manifest": "apiVersion: apps/v1\nkind: Deployment\n---\na: b\n", "tabs": "services:\n\ta: b\n"} {
 		var fe *FileError
-		if _, err := InitFromFile(name, []byte(data)); !errors.As(err, &fe) {
+		if _, err := InitFromFile(name, []byte(data), nil); !errors.As(err, &fe) {
 			t.Errorf("%s: %v, want a *FileError", name, err)
 		}
 	}
@@ -149,7 +149,7 @@ func FuzzInit(f *testing.F) {
 	f.Add("A_DB_POOL_SIZE=3\n", "a: b # c")
 	f.Fuzz(func(t *testing.T, text, app string) {
 		var fe *FileError
-		if _, err := InitFromFile("x", []byte(text)); errors.As(err, &fe) && fe.File != "x" {
+		if _, err := InitFromFile("x", []byte(text), nil); errors.As(err, &fe) && fe.File != "x" {
 			t.Errorf("the draft is no budget: %v", err)
 		}
 		app = strings.ToValidUTF8(app, "?")
