@@ -63,6 +63,7 @@ type Cursor struct {
 	Swapped bool          // a row comparison with key and value swapped in some pair
 	Term    Term          // the condition: its main conjunct
 	terms   []Term        // all conjuncts of the WHERE
+	part    *sqltext.Expr // Term.Whole without what all its branches repeat, to look at: its text is the whole's
 	// Start and End: byte range of the main conjunct in the query's text.
 	Start, End int
 }

@@ -97,8 +97,10 @@ func (c *Cursor) look() bool {
 	case main != nil:
 		c.Form = form
 		c.Term = *main
-		c.Bound, _ = main.Implied(key, c.Side)
-		c.collect(*main)
+		core := c.core(*main)
+		c.part = core.Whole
+		c.Bound, _ = core.Implied(key, c.Side)
+		c.collect(core)
 		c.settle(starts)
 		if c.Form == FormBoundedOr && !c.Bounded { // the part about ties alone is no cursor
 			return false
@@ -152,6 +154,7 @@ func rank(f Form) int {
 // if it is no cursor over the leading key.
 func (c *Cursor) spelled(t Term) Form {
 	key := c.Keys[0].Key
+	t = c.core(t)
 	bound, ok := t.Implied(key, c.Side)
 	e := t.Expr
 	if _, far := t.Implied(key, -c.Side); ok && far && !tied(e, key, c.Side) {
@@ -184,6 +187,27 @@ func (c *Cursor) spelled(t Term) Form {
 		return FormNot
 	}
 	return ""
+}
+
+// core is a term without what all branches of its OR repeat. That is a filter beside
+// the cursor, if the rest still compares the same keys and bounds the first.
+func (c *Cursor) core(t Term) Term {
+	if t.Not || t.Expr.Kind != sqltext.Or {
+		return t
+	}
+	common := repeated(t.Expr)
+	if len(common) == 0 {
+		return t
+	}
+	e := bared(t.Expr, common)
+	if len(e.Args) < len(t.Expr.Args) || c.mentioned(e) < c.mentioned(t.Expr) {
+		return t
+	}
+	key := c.Keys[0].Key
+	if _, ok := Implied(e, key, c.Side); !ok && nullBranches(e, key, c.Side) == nil {
+		return t
+	}
+	return Term{Expr: e, Whole: e}
 }
 
 // tied: one branch of an OR compares the key with a value by an inequality,

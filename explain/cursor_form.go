@@ -64,7 +64,7 @@ func (c *Cursor) start(starts []Term) {
 			best = s
 		}
 	}
-	c.Term, c.Bounded = best, true
+	c.Term, c.part, c.Bounded = best, best.Whole, true
 	c.Bound, _ = best.Implied(key, c.Side)
 	c.collect(best)
 	c.Form = FormSingle

@@ -153,7 +153,7 @@ func BoundFixes(q *sqltext.Query, f Facts) []Candidate {
 	for _, t := range c.terms {
 		var ok bool
 		if c.Bound, ok = t.Implied(c.Keys[0].Key, c.Side); ok && !t.direct(c.Keys[0].Key, c.Side) && !t.Not {
-			c.Term = t
+			c.Term, c.part = t, t.Whole
 			w.bound()
 		}
 	}
@@ -180,9 +180,11 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	switch c.Form {
 	case FormOptionalOr, FormOptionalRow, FormCase:
 		w.twoStatements()
+		w.factored()
 		w.guardedBound()
 	case FormNullBranch:
 		w.unionAll()
+		w.factored()
 	case FormJoined: // the values may be known all the same: of a row of parameters, or outside a LATERAL
 		w.row(false)
 		w.bound()
@@ -243,7 +245,7 @@ func (w *rewriter) bound() {
 	}
 	w.add(Candidate{
 		Kind: AddBound, Edits: w.beside(text, len(w.c.Bound.Values), w.c.Term.Whole), Bound: text, Claim: claim,
-		Proof: w.boundProof(w.c.Term.Whole, text),
+		Proof: w.boundProof(w.c.part, text),
 	})
 }
 

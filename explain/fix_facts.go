@@ -143,7 +143,7 @@ func (f Facts) unstable(e *sqltext.Expr) string {
 		switch {
 		case x.Kind == sqltext.Func && !f.stable(x):
 			name = x.Name
-		case x.Kind == sqltext.Opaque && x.Text() != "*":
+		case x.Kind == sqltext.Opaque && mayCall(x.Text()):
 			name = x.Text()
 		case x.Kind == sqltext.Subquery:
 			name = f.unstableBlock(x.Sub)
@@ -151,6 +151,26 @@ func (f Facts) unstable(e *sqltext.Expr) string {
 		return name == ""
 	})
 	return name
+}
+
+// mayCall: SQL that was not understood may call a function, or read a table.
+func mayCall(sql string) bool {
+	toks := sqltext.Lex(sql)
+	for i, t := range toks {
+		if t.Kind != sqltext.Word && t.Kind != sqltext.Quoted {
+			continue
+		}
+		switch strings.ToLower(t.Text(sql)) {
+		case "select", "with", "values", "table":
+			return true
+		case "any", "some", "all", "array", "row", "in", "and", "or", "not", "like", "ilike", "between", "is", "from":
+		default:
+			if i+1 < len(toks) && toks[i+1].IsPunct(sql, "(") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (f Facts) unstableBlock(b *sqltext.Block) string {

@@ -25,13 +25,13 @@ type lexicographic struct {
 }
 
 // units returns the conjuncts that compare nothing but the cursor's keys with
-// the cursor's values, the main one first.
-func (c *Cursor) units(merged bool) ([]unit, *compiler) {
+// the cursor's values, the main one, taken for main, first.
+func (c *Cursor) units(merged bool, main *sqltext.Expr) ([]unit, *compiler) {
 	comp := &compiler{keys: c.compared(), merged: merged}
 	if len(comp.keys) == 0 || len(comp.keys) > maxKeys {
 		return nil, comp
 	}
-	f := comp.compile(c.Term.Whole)
+	f := comp.compile(main)
 	if f == nil {
 		return nil, comp
 	}
@@ -53,7 +53,7 @@ func (c *Cursor) units(merged bool) ([]unit, *compiler) {
 // alone or together with the other conjuncts about the same values. It returns
 // nil if there is none, or if it has one key only.
 func (c *Cursor) exact(merged bool) *lexicographic {
-	units, comp := c.units(merged)
+	units, comp := c.units(merged, c.Term.Whole)
 	if len(units) == 0 || len(comp.keys) < 2 {
 		return nil
 	}
@@ -156,7 +156,7 @@ type difference struct {
 // that does not. The cursor's own row may be in or out. Known is false if the
 // condition is more than comparisons of keys and values.
 func (c *Cursor) disagreement() (d *difference, known bool) {
-	units, comp := c.units(true)
+	units, comp := c.units(true, c.part)
 	if len(units) == 0 {
 		return nil, false
 	}

@@ -23,11 +23,11 @@ func (w *rewriter) twoStatements() {
 			fmt.Sprintf("otherwise it is true exactly where %s is: the second", oneLine(next)),
 		},
 	}
-	nested, err := sqltext.ParseQuery(sqltext.Splice(w.q.SQL, []sqltext.Edit{{Start: whole.Start, End: whole.End, Text: next}}))
-	if err != nil {
+	nested, cur := w.again(sqltext.Splice(w.q.SQL, []sqltext.Edit{{Start: whole.Start, End: whole.End, Text: next}}))
+	if nested == nil {
 		return
 	}
-	if cur := RecogniseCursor(nested); cur != nil {
+	if cur != nil {
 		c.Fault = faultOf(nested, cur, w.facts)
 		for _, better := range Fixes(nested, cur, w.facts) {
 			if better.Kind == TwoStatements || better.Kind == GuardedBound || better.Kind == UnionAll {

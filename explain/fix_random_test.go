@@ -88,6 +88,10 @@ func randomKeyset(r *rand.Rand) keyset {
 	twice := r.IntN(3) == 0
 	inclusive := r.IntN(4) == 0
 	g := generator{r: r, keys: keys, desc: desc, twice: twice, inclusive: inclusive}
+	if r.IntN(5) == 0 {
+		g.every = pick(r, "c is not null", "$6 is not null", "(a < $5 or $6 is null)", "(c > $5 or c is null)", "b = any (array[$5, $6])",
+			"(b <> $6 or c = $5)", "case when $6 is null then true else b > $5 end", "(a > b or c > $5 and $6 is null)", "not (c < $5 and b > $6)")
+	}
 	var where string
 	switch r.IntN(6) {
 	case 0:
@@ -119,7 +123,10 @@ func (g generator) around(k keyset) keyset {
 	}
 	k.plain = true
 	guard := pick(g.r, "$6 is null", "$1 is null", "$1::date is null", "$5 > $6", "$6 is null or $5 is null")
-	switch g.r.IntN(6) {
+	switch g.r.IntN(7) {
+	case 6:
+		every := pick(g.r, "c is not null", "(b <> $6 or c = $5)", "b = any (array[$5, $6])")
+		k.where = "(" + every + " and " + guard + ") or (" + every + " and (" + k.where + "))"
 	case 0:
 		k.where = guard + " or " + k.where
 	case 1:
@@ -142,6 +149,7 @@ type generator struct {
 	desc      []bool
 	twice     bool
 	inclusive bool
+	every     string // what every branch repeats, "" for nothing
 }
 
 // value of a key; with twice, equalities use another parameter.
@@ -176,10 +184,6 @@ func (g generator) shuffle(parts []string, sep string) string {
 
 func (g generator) flat() string {
 	var branches []string
-	every := "" // what every branch repeats
-	if g.r.IntN(5) == 0 {
-		every = pick(g.r, "c is not null", "$6 is not null", "(a < $5 or $6 is null)")
-	}
 	for i := range g.keys {
 		parts := []string{g.after(i)}
 		for j := range i {
@@ -188,8 +192,8 @@ func (g generator) flat() string {
 		if g.r.IntN(3) == 0 {
 			parts = append(parts, g.keys[i]+" is not null")
 		}
-		if every != "" {
-			parts = append(parts, every)
+		if g.every != "" {
+			parts = append(parts, g.every)
 		}
 		b := g.shuffle(parts, " and ")
 		if g.r.IntN(2) == 0 {
@@ -199,8 +203,8 @@ func (g generator) flat() string {
 	}
 	if g.r.IntN(4) == 0 {
 		never := "a = $1 and false"
-		if every != "" {
-			never += " and " + every
+		if g.every != "" {
+			never += " and " + g.every
 		}
 		branches = append(branches, "("+never+")")
 	}
@@ -208,11 +212,15 @@ func (g generator) flat() string {
 }
 
 func (g generator) nested(i int) string {
+	after := g.after(i)
+	if g.every != "" {
+		after = g.shuffle([]string{after, g.every}, " and ")
+	}
 	if i == len(g.keys)-1 {
-		return g.after(i)
+		return after
 	}
 	tie := g.cmp(i, "=") + " and (" + g.nested(i+1) + ")"
-	return g.shuffle([]string{g.after(i), "(" + tie + ")"}, " or ")
+	return g.shuffle([]string{after, "(" + tie + ")"}, " or ")
 }
 
 // bounded: a >= v AND (…).

@@ -190,6 +190,34 @@ func TestFixes(t *testing.T) {
 		},
 		{"the same over a key that may be NULL", "select * from doc where closed_at > $1 or (closed_at is not distinct from $1 and id > $2) order by closed_at, id limit 5", nil},
 		{
+			"an OR in every branch", "select * from doc where (a > $1 and (p < $3 or $4 is null)) or (a = $2 and b < $5 and (p < $3 or $4 is null)) order by a, b desc limit 5",
+			[]string{
+				"add-bound: select * from doc where (p < $3 or $4 is null) and (a > $1 or (a = $2 and b < $5)) and a >= least($1, $2) order by a, b desc limit 5",
+				"add-bound: select * from doc where ((a > $1 and (p < $3 or $4 is null)) or (a = $2 and b < $5 and (p < $3 or $4 is null))) and a >= least($1, $2) order by a, b desc limit 5",
+				"row-comparison*: select * from doc where (p < $2 or $3 is null) and (a, $4) > ($1, b) order by a, b desc limit 5",
+			},
+		},
+		{
+			"an end of the scan in every branch, = ANY deep in them", "select * from doc where a > $1 and a < $6 and s = any($3) or a = $2 and (b > $4 and s = any($3) and a < $6 or b = $4 and a < $6 and c > $5 and s = any($3)) order by a, b, c limit 5",
+			[]string{
+				"add-bound: select * from doc where a < $6 and s = any($3) and (a > $1 or (a = $2 and (b > $4 or (b = $4 and c > $5)))) and a >= least($1, $2) order by a, b, c limit 5",
+				"add-bound: select * from doc where (a > $1 and a < $6 and s = any($3) or a = $2 and (b > $4 and s = any($3) and a < $6 or b = $4 and a < $6 and c > $5 and s = any($3))) and a >= least($1, $2) order by a, b, c limit 5",
+				"row-comparison*: select * from doc where a < $5 and s = any($2) and (a, b, c) > ($1, $3, $4) order by a, b, c limit 5",
+			},
+		},
+		{
+			"a call in every branch stays where it is", "select * from doc where (a > $1 and f(p)) or (a = $1 and b > $2 and f(p)) order by a, b limit 5",
+			[]string{"add-bound: select * from doc where a >= $1 and ((a > $1 and f(p)) or (a = $1 and b > $2 and f(p))) order by a, b limit 5"},
+		},
+		{
+			"a switch under a filter", "select * from doc where ($1 is null and p = $3) or (p = $3 and (created_at, id) > ($1, $2)) order by created_at, id limit 5",
+			[]string{
+				"two-statements: select * from doc where p = $3 and (created_at, id) > ($1, $2) order by created_at, id limit 5 | $1 is null | /* values: 3 of the old ones */ select * from doc where p = $1 order by created_at, id limit 5",
+				"guarded-bound: select * from doc where p = $3 and created_at >= coalesce($1, '-infinity'::timestamptz) and ($1 is null or (created_at, id) > ($1, $2)) order by created_at, id limit 5",
+				"guarded-bound: select * from doc where created_at >= coalesce($1, '-infinity'::timestamptz) and (($1 is null and p = $3) or (p = $3 and (created_at, id) > ($1, $2))) order by created_at, id limit 5",
+			},
+		},
+		{
 			"inside a delete", "delete from doc where id in (select id from doc where a > $1 or (a = $1 and id > $2) order by a, id limit 5)",
 			[]string{
 				"row-comparison: delete from doc where id in (select id from doc where (a, id) > ($1, $2) order by a, id limit 5)",

@@ -68,15 +68,15 @@ func (w *rewriter) castValues() {
 		return
 	}
 	sql := sqltext.Splice(w.q.SQL, edits)
-	q, err := sqltext.ParseQuery(sql)
-	if err != nil {
+	q, cast := w.again(sql)
+	if q == nil {
 		return
 	}
 	proof := []string{"a value of the key's own type leaves the key as it is, so that its index can be used"}
 	w.add(Candidate{Kind: CastValue, Edits: edits, Assumes: assumes, Proof: proof})
 	facts := w.facts
 	facts.Params = nil
-	for _, x := range Fixes(q, RecogniseCursor(q), facts) {
+	for _, x := range Fixes(q, cast, facts) {
 		if x.First != "" {
 			continue
 		}
