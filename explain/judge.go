@@ -179,6 +179,7 @@ func (j *judgement) decide(ctx context.Context, catalog Catalog) {
 	j.out.Verdict = j.page.verdict
 	j.out.Plans = append(j.out.Plans, caseOf("generic", j.plan, j.out.Scans))
 	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans, j.cursor, j.out.PageRows)...)
+	j.out.Findings = append(j.out.Findings, tiesFinding(j.page)...)
 	if j.query != nil {
 		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
 		j.facts.Params = j.ask.types

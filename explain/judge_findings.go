@@ -153,6 +153,24 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 	return []Finding{f}
 }
 
+// tiesFinding says of a page that starts at its cursor by the first key alone that
+// nobody knows how many rows share a value of it.
+func tiesFinding(p pageOf) []Finding {
+	s := p.scan
+	if s == nil || !s.ties || s.Class != Seek || s.Tiny() {
+		return nil
+	}
+	f := Finding{
+		Rule: "ties-not-known", Severity: Info, Subject: subjectOf(s),
+		Message: fmt.Sprintf("the scan starts at the first row with the cursor's %s: if many rows share that value it throws away those before the cursor, and how many do is not known", s.Key),
+		Action:  fmt.Sprintf("run ANALYZE %s, or judge with a login that may read it and so its statistics", subjectOf(s)), Evidence: map[string]any{"key": s.Key, "index": s.Node.Index},
+	}
+	if s.Table == nil {
+		f.Action = "judge it on its server, whose statistics tell, or take the plan with ANALYZE"
+	}
+	return []Finding{f}
+}
+
 // startFinding names what makes a scan start too early.
 func startFinding(s *Scan, c *Cursor, f *Finding) {
 	row := c.after(s.Side)
@@ -320,6 +338,7 @@ func PlanRules() []Rule {
 		{"unlimited-without-bound", Info, "no page, but the rows before the cursor are read for nothing"},
 		{"index-not-known", Info, "the plan names an index that the catalog does not have"},
 		{"judged-without-catalog", Info, "a plan was judged without its server: index columns and table sizes are not known"},
+		{"ties-not-known", Info, "the scan starts at the cursor's first key, and there are no statistics to tell how many rows share a value of it"},
 		{"rows-thrown-away", Warn, "an executed plan read more than ten times the rows it kept, before the cursor"},
 		{"statement-not-judged", Warn, "the server did not plan the statement"},
 		{"statement-not-executed", Info, "analyze was asked for, but the statement, or one of its cases, was not executed"},

@@ -46,6 +46,7 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 			Evidence: map[string]any{},
 		})
 	}
+	j.out.Findings = append(j.out.Findings, tiesFinding(j.page)...)
 	j.out.Findings = append(j.out.Findings, removedFinding(j.out.Scans)...)
 	return j.out, nil
 }

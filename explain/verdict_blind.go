@@ -75,7 +75,12 @@ func (w *walker) guess(s *Scan, c conditions, cursors []Term, key Key, side Side
 		s.Doubt = false
 		w.looser(s, start, implied, key)
 	}
-	if removed, ok := s.Node.Removed(); s.Class == Seek && ok && removed > manyPerValue && goesOn(c.filter, key) {
+	if s.Class != Seek || !goesOn(c.filter, key) {
+		return true
+	}
+	removed, ok := s.Node.Removed()
+	s.ties = !ok
+	if ok && removed > manyPerValue {
 		s.Class, s.Why = WeakBound, fmt.Sprintf("the scan starts at the first row of the cursor's %s, and %.0f rows that share it were thrown away", name, removed)
 	}
 	return true

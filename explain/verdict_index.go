@@ -103,7 +103,9 @@ func (w *walker) decide(s *Scan, c conditions, key Key, k IndexKey) {
 			w.looser(s, start, implied, key)
 		}
 		if s.Class == Seek && !anyRow(start) && goesOn(c.filter, key) {
-			if rows := s.sharing(k.Column); rows > manyPerValue {
+			rows := s.sharing(k.Column)
+			s.ties = rows == 0 && (!s.Index.Unique || len(s.Index.Keys) > len(s.Fixed)+1)
+			if rows > manyPerValue {
 				s.Class = WeakBound
 				s.Why = fmt.Sprintf("the scan starts at the first row of the cursor's %s, a value that about %.0f rows share", s.Key, rows)
 			}

@@ -30,6 +30,7 @@ type Scan struct {
 	orNull           bool    // Bound does not hold where key and cursor are both NULL
 	untexted         bool    // there is no text that would tell whether the plan has a cursor
 	beside           bool    // it is read whole for a hash that feeds a limit
+	ties             bool    // it starts at the first row with the cursor's Key, and nobody knows how many have it
 	loops            float64 // times that a join runs it for the sort above, 0 for once
 }
 
