@@ -2,6 +2,7 @@ package tui
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,5 +106,35 @@ func TestWordsForEitherDirection(t *testing.T) {
 		if w := verdictWords(v); strings.Contains(w, "old") || strings.Contains(w, "new") || len(w) > 19 {
 			t.Errorf("%s: %q", v, w)
 		}
+	}
+}
+
+// TestSortByVerdictIsByHarm: a verdict is a rank, whatever letter its words begin with.
+func TestSortByVerdictIsByHarm(t *testing.T) {
+	x := recordedJudgements(t)
+	d := drawExplain(t, 120, 40, -1, Options{}, x)
+	s := d.screen().(*explainScreen)
+	order := func() (harm []int) {
+		s.table.Top()
+		for last := ""; ; s.table.Move(1) {
+			r, _ := s.table.Selected()
+			if r.Key == last {
+				return harm
+			}
+			last = r.Key
+			harm = append(harm, subjectHarm(s.byKey[r.Key]))
+		}
+	}
+	d.press("s")
+	worstFirst := order()
+	if len(worstFirst) < 3 || worstFirst[0] == worstFirst[len(worstFirst)-1] {
+		t.Fatalf("the recording has nothing to sort: %v", worstFirst)
+	}
+	if !slices.IsSortedFunc(worstFirst, func(a, b int) int { return b - a }) {
+		t.Errorf("sorted by verdict: got %v, want the worst first", worstFirst)
+	}
+	d.press("S")
+	if bestFirst := order(); !slices.IsSorted(bestFirst) {
+		t.Errorf("turned round: got %v, want the worst last", bestFirst)
 	}
 }

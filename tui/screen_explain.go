@@ -29,7 +29,7 @@ type explainScreen struct {
 
 func newExplain(g theme.Glyphs) *explainScreen {
 	return &explainScreen{g: g, desk: &desk{}, table: table.New([]table.Column{
-		{ID: "verdict", Title: "verdict", Min: 16, Max: 19},
+		{ID: "verdict", Title: "verdict", Rank: true, Min: 16, Max: 19},
 		{ID: "calls", Title: "calls", Right: true, Min: 5, Max: 10, Prio: 4},
 		{ID: "time", Title: "total", Right: true, Min: 6, Max: 8, Prio: 2},
 		{ID: "mean", Title: "mean", Right: true, Min: 7, Max: 8, Prio: 9},

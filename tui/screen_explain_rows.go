@@ -120,6 +120,7 @@ func (s *explainScreen) row(x *subject) table.Row {
 	case queued:
 		verdict = table.Cell{Text: "waits", Role: theme.Dim}
 	}
+	verdict.Num = float64(subjectHarm(x))
 	cells := []table.Cell{verdict, {}, {}, {}, {}, {Text: cursorColumns(x), Role: theme.Dim}, {}, {}, {Text: statementLine(x.in.SQL, s.g.Ellipsis)}}
 	if st := x.stat; st != nil {
 		cells[1] = table.Cell{Text: short(float64(st.Calls)), Num: float64(st.Calls)}

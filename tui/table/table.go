@@ -18,6 +18,7 @@ import (
 type Column struct {
 	ID, Title string
 	Right     bool // right-aligned; sorted by Num
+	Rank      bool // sorted by Num too, the greatest first, though it is text
 	Min       int  // never narrower
 	Max       int  // grows with its content up to Max; 0 means Min
 	Grow      bool // takes what the others leave; only the last such column does
@@ -26,12 +27,15 @@ type Column struct {
 	NoSort    bool
 }
 
+// byNum: sorted by number, the greatest first.
+func (c Column) byNum() bool { return c.Right || c.Rank }
+
 // Cell is one value. Text and Rest are drawn one after the other, Rest dim.
 type Cell struct {
 	Text string
 	Rest string
 	Role theme.Role
-	Num  float64 // sort value of right-aligned columns
+	Num  float64 // sort value of columns with Right or Rank
 }
 
 // Row is one line. Key is its identity; Cells stand in the order of the columns.
@@ -189,7 +193,7 @@ func (m *Model) arrange() {
 			}
 			x, y := m.cell(a, m.sort), m.cell(b, m.sort)
 			o := 0
-			if m.cols[m.sort].Right {
+			if m.cols[m.sort].byNum() {
 				o = cmp.Compare(x.Num, y.Num)
 			} else {
 				o = strings.Compare(x.Text, y.Text)
@@ -315,7 +319,7 @@ func (m *Model) NextSort() {
 	if m.sort >= len(m.cols) {
 		m.sort, m.desc = -1, false
 	} else {
-		m.desc = m.cols[m.sort].Right
+		m.desc = m.cols[m.sort].byNum()
 	}
 	m.arrange()
 }
@@ -324,7 +328,7 @@ func (m *Model) NextSort() {
 func (m *Model) SortBy(id string) bool {
 	for i, c := range m.cols {
 		if c.ID == id && !c.NoSort && !m.fixed {
-			m.sort, m.desc = i, c.Right
+			m.sort, m.desc = i, c.byNum()
 			m.arrange()
 			return true
 		}

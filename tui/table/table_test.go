@@ -145,6 +145,20 @@ func TestNextSortGoesRound(t *testing.T) {
 	}
 }
 
+func TestRankedTextSortsByItsNumber(t *testing.T) {
+	m := New([]Column{{ID: "v", Title: "v", Rank: true, Min: 6}})
+	rank := func(text string, n float64) Row { return Row{Key: text, Cells: []Cell{{Text: text, Num: n}}} }
+	m.SetRows([]Row{rank("fine", 1), rank("bad", 3), rank("so-so", 2)})
+	m.NextSort()
+	if got, want := keys(m), "bad so-so fine"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	m.Reverse()
+	if got, want := keys(m), "fine so-so bad"; got != want {
+		t.Errorf("turned round: got %q, want %q", got, want)
+	}
+}
+
 func TestDraw(t *testing.T) {
 	th := theme.New(theme.Plain, true)
 	tests := []struct {
