@@ -41,14 +41,14 @@ func (c *explainCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	doc := explainDoc{Schema: "pgsonde/explain/1", Queries: []*judged{}}
+	out := a.results()
 	if src.needsServer() {
-		r, done, err := c.runner(a, src, &doc)
+		r, done, err := c.runner(a, src, &out.doc)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if err := c.judge(a, r, src, &doc); err != nil {
+		if err := c.judge(a, r, src, out); err != nil {
 			return err
 		}
 	} else {
@@ -57,35 +57,28 @@ func (c *explainCmd) Run(a *app) error {
 			if it.plan != nil {
 				j = a.judgeTaken(nil, *it.plan)
 			}
-			doc.Queries = append(doc.Queries, j)
+			if err := out.add(j); err != nil {
+				return err
+			}
 		}
 	}
-	if len(doc.Queries) == 0 {
-		return errors.New("nothing to judge: no statement was found")
-	}
-	if err := a.printExplain(&doc); err != nil {
+	if err := out.end(); err != nil {
 		return err
 	}
-	if name := c.unused(doc.Queries); name != "" {
+	if name := c.unused(out); name != "" {
 		return fmt.Errorf("--param %s: no statement has a parameter of that number or name, or compares one with a column of that name", clean.Line(name))
 	}
-	return a.explainVerdict(doc.Queries)
+	return out.verdict()
 }
 
-// unused is a value that was given for no parameter of any statement that could
-// be judged, "" for none.
-func (c *explainCmd) unused(js []*judged) string {
-	used := map[string]bool{}
-	for _, j := range js {
-		if j.Verdict == explain.Unknown {
-			return ""
-		}
-		for _, name := range j.Used {
-			used[name] = true
-		}
+// unused is a value that was given for no parameter of any statement, "" for none,
+// and if some statement could not be judged.
+func (c *explainCmd) unused(out *results) string {
+	if out.done < out.all {
+		return ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Param)) {
-		if !used[name] {
+		if !out.used[name] {
 			return name
 		}
 	}
@@ -111,10 +104,10 @@ func (c *explainCmd) check(a *app) error {
 
 // judge judges all that was asked for, in the order of the command line, and the
 // statements of the server after it, worst first.
-func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainDoc) error {
+func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, out *results) error {
 	server := r.Server()
-	doc.Server = &explainServer{
-		VersionNum: server.VersionNum, Database: server.Database, User: server.User, InRecovery: server.InRecovery, ThrowAway: doc.schema != nil,
+	out.doc.Server = &explainServer{
+		VersionNum: server.VersionNum, Database: server.Database, User: server.User, InRecovery: server.InRecovery, ThrowAway: out.doc.schema != nil,
 	}
 	opts := explain.Options{Analyze: c.Analyze}
 	progress := a.progress("judged", len(src.items))
@@ -128,41 +121,57 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, doc *explainD
 		case it.input != nil:
 			it.input.Params = c.Param
 			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file, text: it.text, at: it.at}
-			if doc.schema != nil {
-				doc.sizes(j.Result)
+			if out.doc.schema != nil {
+				out.doc.sizes(j.Result)
 			}
 		}
 		if a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
-		doc.Queries = append(doc.Queries, j)
+		if out.text != nil { // what is printed may go to the terminal that shows the progress
+			progress(-1)
+		}
+		if err := out.add(j); err != nil {
+			return err
+		}
 	}
 	if !c.Statements {
 		return nil
 	}
+	return c.judgeStatements(a, r, out)
+}
+
+// judgeStatements judges those of pg_stat_statements. Their order, worst first, is
+// known when all are judged.
+func (c *explainCmd) judgeStatements(a *app, r *explain.Runner, out *results) error {
 	list, err := explain.Statements(a.ctx, r, c.Limit)
 	if err != nil {
 		return err
 	}
 	found := make([]*judged, len(list.Statements))
-	progress = a.progress("judged", len(list.Statements))
+	progress := a.progress("judged", len(list.Statements))
 	defer progress(-1)
 	for i, s := range list.Statements {
 		progress(i)
 		in := explain.Input{Source: fmt.Sprintf("queryid %d", s.QueryID), SQL: s.SQL, Params: c.Param, SearchPath: s.SearchPath}
-		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, opts), Statement: &list.Statements[i]}
+		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, explain.Options{Analyze: c.Analyze}), Statement: &list.Statements[i]}
 		if a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
 	}
+	progress(-1)
 	slices.SortStableFunc(found, func(a, b *judged) int {
 		return cmp.Or(worst(b.Result)-worst(a.Result), cmp.Compare(b.Statement.TotalMS, a.Statement.TotalMS))
 	})
-	doc.Queries = append(doc.Queries, found...)
 	if list.Hidden > 0 {
-		doc.Queries = append(doc.Queries, notJudged("pg_stat_statements", "statements-hidden",
-			fmt.Sprintf("%s of other roles not judged: %s may not read their texts", plural(list.Hidden, "statement"), server.User),
+		found = append(found, notJudged("pg_stat_statements", "statements-hidden",
+			fmt.Sprintf("%s of other roles not judged: %s may not read their texts", plural(list.Hidden, "statement"), r.Server().User),
 			list.Grant()))
+	}
+	for _, j := range found {
+		if err := out.add(j); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -236,26 +245,4 @@ func (c *explainCmd) connect(a *app, o probes.Options, ro explain.RunnerOptions)
 		return nil, withHint(probes.Explain(o, err))
 	}
 	return r, nil
-}
-
-// explainVerdict is the exit status: 2 when nothing at all could be judged.
-func (a *app) explainVerdict(js []*judged) error {
-	done, found := 0, false
-	for _, j := range js {
-		if j.Verdict != explain.Unknown {
-			done++
-		}
-		for _, f := range j.Findings {
-			found = found || a.cli.FailOn != "never" && (f.Severity == explain.Error || f.Severity == explain.Warn && a.cli.FailOn == probes.Warn)
-		}
-	}
-	switch {
-	case done == 0 && len(js) == 1:
-		return errors.New("the statement could not be judged")
-	case done == 0:
-		return fmt.Errorf("none of %s could be judged", plural(len(js), "statement"))
-	case found:
-		return errFound
-	}
-	return nil
 }

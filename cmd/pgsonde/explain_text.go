@@ -15,25 +15,18 @@ import (
 // textWidth is where lines of prose are broken: a review's or a log's column.
 const textWidth = 100
 
-func (a *app) printExplain(d *explainDoc) error {
-	switch a.cli.Format {
-	case "json":
-		return a.printJSON(d)
-	case "sarif":
-		return a.printJSON(sarifLog(d))
-	}
-	return a.print(func(w io.Writer) {
-		p := explainText{w: w, glyphs: treeGlyphs(a.cli.ASCII)}
-		p.all(d.Queries)
-	})
-}
-
 // explainText prints judgements for people.
 type explainText struct {
 	w      io.Writer
 	glyphs branch
 	begun  bool // something was printed
 	apart  bool // the last judgement took more than a line
+
+	all    int       // judgements
+	failed []*judged // those of pg_stat_statements that could not be judged
+	worst  [4]int    // how many, by the worst that was found
+	other  int       // there was nothing to judge
+	unread int       // could not be judged
 }
 
 // line prints one line of server text.
@@ -57,25 +50,27 @@ func (p *explainText) wrap(first, rest, text string) {
 	fmt.Fprintln(p.w, indent+line)
 }
 
-// all prints the judgements, those of pg_stat_statements that failed as one
-// line, and a summary.
-func (p *explainText) all(js []*judged) {
-	var failed []*judged
-	for _, j := range js {
-		if j.Statement != nil && j.Verdict == explain.Unknown {
-			failed = append(failed, j)
-			continue
-		}
-		p.one(j)
+// add prints a judgement, or keeps it for the end: of pg_stat_statements those that
+// failed are one line.
+func (p *explainText) add(j *judged) {
+	p.count(j)
+	if j.Statement != nil && j.Verdict == explain.Unknown {
+		p.failed = append(p.failed, j)
+		return
 	}
+	p.one(j)
+}
+
+// end prints what failed and a summary.
+func (p *explainText) end() {
 	if p.apart {
 		fmt.Fprintln(p.w)
 	}
-	if len(failed) > 0 {
-		p.failed(failed, len(failed) == len(js))
+	if len(p.failed) > 0 {
+		p.failures(p.failed, len(p.failed) == p.all)
 	}
-	if len(js) > 1 {
-		p.summary(js)
+	if p.all > 1 {
+		p.summary()
 	}
 }
 
@@ -138,9 +133,9 @@ func (p *explainText) finding(j *judged, f explain.Finding) {
 	}
 }
 
-// failed sums up the statements that could not be judged, by reason; when they
+// failures sums up the statements that could not be judged, by reason; when they
 // are all there are, it says what helps against the first.
-func (p *explainText) failed(js []*judged, all bool) {
+func (p *explainText) failures(js []*judged, all bool) {
 	count, cure := map[string]int{}, map[string]string{}
 	for _, j := range js {
 		reason := "unknown"
@@ -170,30 +165,31 @@ func (p *explainText) failed(js []*judged, all bool) {
 	}
 }
 
-// summary counts the judgements by the worst that was found.
-func (p *explainText) summary(js []*judged) {
-	var n [4]int
-	failed, other := 0, 0
-	for _, j := range js {
-		switch w := worst(j.Result); {
-		case j.Verdict == explain.Unknown:
-			failed++
-		case j.Verdict == explain.NotApplicable && w == 0: // there was nothing to judge
-			other++
-		default:
-			n[w]++
-		}
+// count counts a judgement by the worst that was found.
+func (p *explainText) count(j *judged) {
+	p.all++
+	switch w := worst(j.Result); {
+	case j.Verdict == explain.Unknown:
+		p.unread++
+	case j.Verdict == explain.NotApplicable && w == 0: // there was nothing to judge
+		p.other++
+	default:
+		p.worst[w]++
 	}
+}
+
+// summary prints what was counted.
+func (p *explainText) summary() {
 	parts := []string{}
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{n[3], "with an error"}, {n[2], "with a warning"}, {n[1] + n[0], "good"}, {other, "not paging"}, {failed, "not judged"}} {
+	}{{p.worst[3], "with an error"}, {p.worst[2], "with a warning"}, {p.worst[1] + p.worst[0], "good"}, {p.other, "not paging"}, {p.unread, "not judged"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
 		}
 	}
-	p.line("", "%s: %s", plural(len(js), "statement"), strings.Join(parts, ", "))
+	p.line("", "%s: %s", plural(p.all, "statement"), strings.Join(parts, ", "))
 }
 
 // milliseconds prints a time in the unit that suits it.
