@@ -112,7 +112,7 @@ func (s *Sampler) refresh(ctx context.Context) {
 // databases are in the encoding of whichever database made them: mostly UTF-8.
 func (s *Sampler) learnNames(r *Rows, limits *Limits) {
 	roles, dbs, enc := map[uint32]string{}, map[uint32]string{}, map[uint32]string{}
-	limits.Roles, limits.Databases, limits.ReservedUsers = nil, nil, nil
+	limits.Roles, limits.NoLogin, limits.Databases, limits.ReservedUsers = nil, nil, nil, nil
 	for r.Next() {
 		oid, name := r.OID(1), decodeText("", r.Raw(2))
 		if r.Int(0) == 1 {
@@ -123,8 +123,11 @@ func (s *Sampler) learnNames(r *Rows, limits *Limits) {
 			continue
 		}
 		roles[oid] = name
-		if r.Bool(5) {
+		switch {
+		case r.Bool(5):
 			limits.Roles = append(limits.Roles, RoleLimit{Name: name, OID: oid, ConnLimit: r.Int(3), Superuser: r.Bool(6), Replication: r.Bool(7), Member: r.Bool(9)})
+		case !strings.HasPrefix(name, "pg_"):
+			limits.NoLogin = append(limits.NoLogin, name)
 		}
 		if r.Bool(8) {
 			limits.ReservedUsers = append(limits.ReservedUsers, name)

@@ -69,6 +69,7 @@ type Limits struct {
 	MaxWalSenders     int
 	ReservedUsers     []string // login roles that may use the reserved slots
 	Roles             []RoleLimit
+	NoLogin           []string // roles that may not log in, but PostgreSQL's own
 	Databases         []DatabaseLimit
 	Settings          map[string]string // settings that matter, as SHOW prints them
 	RoleSettings      []RoleSetting     // pg_db_role_setting

@@ -5,11 +5,13 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/budget"
 )
 
@@ -24,6 +26,8 @@ type link struct {
 	mu     sync.Mutex
 	src    Source
 	closed bool
+
+	told atomic.Pointer[[]bouncer.Told] // what the consoles said last; nobody changes it
 
 	explaining explaining // the EXPLAIN session
 }
@@ -82,10 +86,15 @@ func (l *link) tick(gen int, w probes.Want, base time.Duration, done chan<- stru
 			return nil
 		}
 		defer l.busy.Done()
+		told := l.saidLast() // before the tick: a session that is younger cannot be in it
 		snap, err := src.Tick(l.ctx, w)
 		a := answerMsg{gen: gen, snap: snap, err: err, at: time.Now(), next: src.Interval(base)}
 		if err == nil {
-			a.use = budget.Use(l.budget, snap)
+			var poolers []probes.Pooler
+			for _, t := range told {
+				poolers = append(poolers, t.Pooler(a.at))
+			}
+			a.use = budget.Use(l.budget, snap, poolers...)
 		}
 		return a
 	}

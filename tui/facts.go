@@ -45,6 +45,8 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 	if r.Busy != nil {
 		add("busy", fmt.Sprintf("%d, %d in tx, %d idle", *r.Busy, or0(r.IdleInTx), or0(r.Idle)))
 		add("waiting", fmt.Sprintf("%d for a lock", or0(r.LockWaiting)))
+	} else if r.Via != "" && r.Now == 0 {
+		add("busy", "its clients are at pooler "+r.Via)
 	} else {
 		add("busy", "? (masked)")
 	}

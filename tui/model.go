@@ -156,9 +156,15 @@ func (m *model) load(s screen) {
 func (m *model) show(i int) {
 	m.frame = m.ring.frame(i, m.opt.Budget)
 	m.frame.ascii = m.opt.ASCII
+	if m.at == 0 {
+		m.frame.away = m.read.err
+	}
 	m.load(m.screen())
-	if d, ok := m.over.(*endDialog); ok {
-		d.load(m.frame)
+	switch o := m.over.(type) {
+	case *endDialog:
+		o.load(m.frame)
+	case *whatIf:
+		o.load(m.frame)
 	}
 }
 

@@ -93,8 +93,17 @@ func (l *link) poolers(c Consoles, locks bool) tea.Cmd {
 			}
 		}
 		r.at = time.Now()
+		l.told.Store(&r.told)
 		return poolersMsg{r}
 	}
+}
+
+// saidLast is what the consoles said last, for the budget: of before the tick.
+func (l *link) saidLast() []bouncer.Told {
+	if t := l.told.Load(); t != nil {
+		return *t
+	}
+	return nil
 }
 
 // begin counts a use of the link; false when it is closed.
@@ -106,6 +115,22 @@ func (l *link) begin() bool {
 	}
 	l.busy.Add(1)
 	return true
+}
+
+// wantPooled asks for the sessions that a pooler's connections are told from, on
+// whatever screen: what is known of a role must not change with it.
+func (m *model) wantPooled(w *probes.Want) {
+	if !m.tellsPooled() {
+		return
+	}
+	w.Sessions = true
+	w.Limit = max(w.Limit, poolRows)
+	w.QueryBytes = max(w.QueryBytes, 1)
+}
+
+// tellsPooled says that every reading has the sessions, if not their statements.
+func (m *model) tellsPooled() bool {
+	return m.opt.Consoles != nil && m.opt.Budget != nil && len(m.opt.Budget.Poolers) > 0
 }
 
 // onPoolers says that the Poolers view is on screen.
@@ -195,7 +220,7 @@ func (f *frame) poolers() []*bouncer.View {
 	}
 	for _, t := range f.pool.told {
 		v := bouncer.Judge(bouncer.Input{
-			Instances: t.Instances, Snapshot: f.snap, Spec: t.Spec, Advisory: f.pool.advisory, RoleOf: f.file.ClientRole,
+			Instances: t.Instances, Snapshot: f.snap, ServerErr: f.away, Spec: t.Spec, Advisory: f.pool.advisory, RoleOf: f.file.ClientRole,
 		})
 		f.pooled = append(f.pooled, v)
 		f.poolFound = append(f.poolFound, v.Findings...)

@@ -47,6 +47,11 @@ func (m poolMoment) reading() *poolReading {
 		}
 		r.told = append(r.told, told)
 	}
+	for _, told := range r.told {
+		for i := range told.Instances {
+			told.Instances[i].At = r.at
+		}
+	}
 	return r
 }
 

@@ -26,6 +26,7 @@ func (m *model) ask() tea.Cmd {
 	m.read.asked++
 	var w probes.Want
 	m.screen().want(&w)
+	m.wantPooled(&w)
 	if m.ending.watching { // whether those that wait no longer have run
 		w.Sessions, w.AllKinds, w.Limit = true, true, max(w.Limit, endSessions)
 	}
@@ -39,7 +40,7 @@ func (m *model) ask() tea.Cmd {
 func (m *model) askSoon() tea.Cmd {
 	var w probes.Want
 	m.screen().want(&w)
-	if !w.Sessions || m.read.paused || m.frame == nil || m.frame.snap.Sessions != nil {
+	if !w.Sessions || m.read.paused || m.frame == nil || m.frame.snap.Sessions != nil && !m.tellsPooled() {
 		return nil
 	}
 	return m.ask()
@@ -122,10 +123,14 @@ func (m *model) refused(msg answerMsg) {
 	if errors.Is(msg.err, context.Canceled) {
 		return
 	}
+	fresh := m.read.err == nil
 	m.read.down, m.read.err = nil, msg.err
 	errors.As(msg.err, &m.read.down)
 	if !m.read.good.IsZero() {
 		m.read.late = msg.at.Sub(m.read.good)
+	}
+	if n := len(m.ring.all); fresh && n > 0 && m.at == 0 && m.pool.last != nil {
+		m.show(n - 1) // poolers are judged without it from here on
 	}
 }
 

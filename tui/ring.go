@@ -103,6 +103,7 @@ type frame struct {
 	hist  map[string][]float64 // role → now in the last readings, oldest first
 	peaks map[string]int
 	live  bool
+	away  error // why there is no newer reading, while the youngest is shown
 	ascii bool
 	locks *waits.Forest // made by forest
 

@@ -201,7 +201,7 @@ func instanceState(in bouncer.InstanceView) string {
 	case in.Err != "" && in.At.IsZero():
 		return "not read: " + in.Err
 	case in.Err != "":
-		return "old data: " + in.Err
+		return "old data (" + age(in.OldS) + "): " + in.Err
 	case isTrue(in.Suspended):
 		return "SUSPENDED"
 	case isTrue(in.Paused):
@@ -236,10 +236,13 @@ func (s *poolersScreen) poolRow(v *bouncer.View, p *bouncer.PoolView) table.Row 
 		}
 	}
 	why := table.Cell{Text: poolCause(p), Role: sign}
+	if p.OldS > 0 {
+		why.Role = theme.Dim
+	}
 	return table.Row{Key: poolKey(v, p), Sign: sign, Cells: []table.Cell{
 		{Text: p.Database + "@" + p.User},
 		wait, ageCell(oldest), servers, bar, number(p.Idle + p.Used + p.Tested),
-		number(p.ClientsActive + p.ClientsIdle + p.ClientsWaiting),
+		number(p.Clients()),
 		{Text: p.Mode, Role: theme.Dim},
 		why,
 	}}
@@ -248,6 +251,8 @@ func (s *poolersScreen) poolRow(v *bouncer.View, p *bouncer.PoolView) table.Row 
 // poolSign: clients that wait longer than a moment are critical.
 func poolSign(p *bouncer.PoolView) theme.Role {
 	switch {
+	case p.OldS > 0:
+		return theme.Normal
 	case p.Disabled, p.ClientsWaiting > 0 && p.MaxWaitS >= 1 && p.Cause != bouncer.Opening:
 		return theme.Crit
 	case p.Paused, p.Refused != "", p.ClientsWaiting > 0:

@@ -58,6 +58,10 @@ func cutLines(lines []string, h int) []string { return lines[:min(len(lines), ma
 
 // poolRest is a pool for which nobody waits.
 func poolRest(p *bouncer.PoolView) string {
+	if p.Mode == "session" { // taken is not at work there
+		return fmt.Sprintf("nobody waits: %d servers are kept by clients, %d free; %d clients have none",
+			p.Active, p.Idle+p.Used+p.Tested, p.ClientsIdle)
+	}
 	return fmt.Sprintf("nobody waits: %d servers work, %d idle; %d clients are linked, %d idle",
 		p.Active, p.Idle+p.Used+p.Tested, p.ClientsActive, p.ClientsIdle)
 }
@@ -199,6 +203,9 @@ func clientsText(r bouncer.RoleView) string {
 
 // poolWhy is the cause in words; "" when nothing is the matter.
 func poolWhy(p *bouncer.PoolView) string {
+	if p.OldS > 0 {
+		return "its console was not read: these figures are " + age(p.OldS) + " old"
+	}
 	switch {
 	case p.Why != "":
 		return p.Why
@@ -214,6 +221,9 @@ func poolWhy(p *bouncer.PoolView) string {
 
 // poolCause is the cause in few words, for a narrow column.
 func poolCause(p *bouncer.PoolView) string {
+	if p.OldS > 0 {
+		return "as of " + age(p.OldS) + " ago"
+	}
 	switch p.Cause {
 	case bouncer.Full:
 		u := p.Use

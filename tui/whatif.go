@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -15,8 +14,7 @@ import (
 // whatIf is a panel in which sizes of the budget are tried: the sum follows,
 // beside the base. Nothing is written.
 type whatIf struct {
-	file      *budget.File
-	lim       probes.Limits
+	use       *budget.Usage // of the reading behind: its limits, and what is free
 	rows      []whatRow
 	row       int
 	surge     []string
@@ -35,18 +33,19 @@ type whatRow struct {
 
 // openWhatIf opens the panel at a role or pooler, or says why there is none.
 func openWhatIf(f *frame, at string) result {
-	if p := newWhatIf(f.file, f.snap.Limits, at); p != nil {
+	if p := newWhatIf(f.use, at); p != nil {
 		return result{open: p}
 	}
 	return result{say: "no budget file with roles: there is nothing to change"}
 }
 
 // newWhatIf opens the panel at a role; nil without a budget.
-func newWhatIf(f *budget.File, lim probes.Limits, at string) *whatIf {
+func newWhatIf(use *budget.Usage, at string) *whatIf {
+	f := use.Budget()
 	if f == nil {
 		return nil
 	}
-	p := &whatIf{file: f, lim: lim}
+	p := &whatIf{use: use}
 	add := func(owner string, role bool, sizes []budget.Size) {
 		r := whatRow{owner: owner, role: role, sizes: sizes}
 		for _, s := range sizes {
@@ -63,12 +62,26 @@ func newWhatIf(f *budget.File, lim probes.Limits, at string) *whatIf {
 	for _, b := range f.Poolers {
 		add(b.Name, false, f.PoolerSizes(b.Name))
 	}
-	base, err := budget.WhatIf(f, lim, nil, nil)
+	base, err := use.WhatIf(nil, nil)
 	if err != nil || len(p.rows) == 0 {
 		return nil
 	}
 	p.base, p.sum = base, base
 	return p
+}
+
+// load takes a new reading: the panel goes on from what is free now.
+func (p *whatIf) load(f *frame) {
+	use := f.use
+	if use.Budget() == nil {
+		return
+	}
+	base, err := use.WhatIf(nil, nil)
+	if err != nil {
+		return
+	}
+	p.use, p.base = use, base
+	p.add()
 }
 
 func (p *whatIf) title() string { return "What if (nothing is written)" }
@@ -140,7 +153,7 @@ func (p *whatIf) add() {
 			}
 		}
 	}
-	sum, err := budget.WhatIf(p.file, p.lim, changes, p.surge)
+	sum, err := p.use.WhatIf(changes, p.surge)
 	if err != nil {
 		p.err = err.Error()
 		return
@@ -192,7 +205,7 @@ func (p *whatIf) line(t *theme.Theme, i, w int) string {
 	if slices.Contains(p.surge, r.owner) {
 		right = "deploy " + right
 	}
-	if x := p.file.Role(r.owner); r.role && x.Runs != budget.RunsAlways {
+	if x := p.use.Budget().Role(r.owner); r.role && x.Runs != budget.RunsAlways {
 		right = string(x.Runs) + " " + right
 	}
 	return t.Split(w, left, []theme.Span{{Text: " " + right}})
@@ -255,7 +268,7 @@ func (p *whatIf) sums(t *theme.Theme, w, h int) []string {
 	}
 	if p.err != "" {
 		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ " + p.err}))
-	} else if room, ok := (&budget.Usage{Plan: p.sum, Free: p.sum.Left, KeepFree: p.sum.KeepFree}).RoomFor(p.rows[p.row].owner); ok {
+	} else if room, ok := p.use.RoomIn(p.sum, p.rows[p.row].owner); ok {
 		out = append(out, t.Line(w, theme.Span{Text: "room for one more " + p.rows[p.row].owner + ": " + roomText(room)}))
 	} else if h >= 10 {
 		out = append(out, "")
@@ -288,14 +301,22 @@ func verdictRole(v budget.Verdict) theme.Role {
 // roomText says whether one more replica fits.
 func roomText(r budget.Room) string {
 	switch {
-	case r.Via != "" && r.OK():
-		return fmt.Sprintf("yes, %d clients of %s left", r.Left, r.Via)
-	case r.Via != "":
+	case r.Servers && r.Left < 0:
+		return fmt.Sprintf("no, %d more than the servers of %s in session mode", -r.Left, r.Via)
+	case r.Via != "" && r.Left < 0:
 		return fmt.Sprintf("no, %d clients too many for %s", -r.Left, r.Via)
+	case r.Via != "" && !r.OK():
+		return fmt.Sprintf("not now, it takes %d and %s lets in %d more", r.Takes, r.Via, r.Free)
+	case r.Servers:
+		return fmt.Sprintf("yes, %d servers of %s left", r.Left, r.Via)
+	case r.Via != "":
+		return fmt.Sprintf("yes, %d clients of %s left", r.Left, r.Via)
 	case r.Left < 0:
 		return fmt.Sprintf("no, %d too many", -r.Left)
 	case r.Left < r.Keep:
 		return fmt.Sprintf("no, %d left and %d are to be kept", r.Left, r.Keep)
+	case r.Wall != "":
+		return "no, " + r.Wall
 	case r.Free < r.Takes:
 		return fmt.Sprintf("not now, it takes %d and %d are free", r.Takes, r.Free)
 	}

@@ -121,8 +121,14 @@ func (a *app) askPassword(prompt string) (string, error) {
 // the context ends. Readings that fail because the server is away are told on
 // stderr and retried.
 func (a *app) each(s *probes.Sampler, want probes.Want, watch bool, one func(*probes.Snapshot) error) error {
+	return a.eachAfter(func() {}, s, want, watch, one)
+}
+
+// eachAfter is each, with something to be done before every reading.
+func (a *app) eachAfter(before func(), s *probes.Sampler, want probes.Want, watch bool, one func(*probes.Snapshot) error) error {
 	told := ""
 	for {
+		before()
 		snap, err := s.Tick(a.ctx, want)
 		wait := s.Interval(a.cli.Interval)
 		switch away := (*probes.Unavailable)(nil); {

@@ -126,6 +126,7 @@ func poolerSpecs(file *budget.File) []bouncer.PoolerSpec {
 // as it is there.
 type scene struct {
 	snap     *probes.Snapshot
+	err      error // why there is none
 	advisory []bouncer.AdvisoryLock
 	notes    []string
 }
@@ -136,7 +137,7 @@ func judgePoolers(file *budget.File, told []bouncer.Told, s scene) ([]*bouncer.V
 	var findings []probes.Finding
 	for _, t := range told {
 		v := bouncer.Judge(bouncer.Input{
-			Instances: t.Instances, Snapshot: s.snap, Spec: t.Spec, Advisory: s.advisory, RoleOf: file.ClientRole,
+			Instances: t.Instances, Snapshot: s.snap, ServerErr: s.err, Spec: t.Spec, Advisory: s.advisory, RoleOf: file.ClientRole,
 		})
 		views = append(views, v)
 		findings = append(findings, v.Findings...)
@@ -146,6 +147,35 @@ func judgePoolers(file *budget.File, told []bouncer.Told, s scene) ([]*bouncer.V
 	return views, findings
 }
 
+// withoutServer is a scene without the server: why is a note, and evidence of what
+// the poolers run into.
+func withoutServer(err error) scene {
+	return scene{err: err, notes: []string{"without the server behind the poolers: " + withHint(err).Error()}}
+}
+
+// asPoolers is what the consoles said, for the budget; now is our clock when the
+// snapshot was read.
+func asPoolers(told []bouncer.Told, now time.Time) []probes.Pooler {
+	var out []probes.Pooler
+	for _, t := range told {
+		out = append(out, t.Pooler(now))
+	}
+	return out
+}
+
+// notRead says in a line each which consoles could not be read.
+func notRead(told []bouncer.Told) []string {
+	var out []string
+	for _, t := range told {
+		for _, in := range t.Instances {
+			if in.Err != nil {
+				out = append(out, fmt.Sprintf("pooler %s: its console was not read, so that sessions past it are not told apart: %s", t.Spec.Name, withHint(in.Err)))
+			}
+		}
+	}
+	return out
+}
+
 // look reads the server behind the poolers, when there is one.
 func look(ctx context.Context, s *probes.Sampler) scene {
 	if s == nil {
@@ -153,7 +183,7 @@ func look(ctx context.Context, s *probes.Sampler) scene {
 	}
 	snap, err := s.Tick(ctx, probes.Want{Sessions: true, Limit: 5000, Locks: true})
 	if err != nil {
-		return scene{notes: []string{"without the server behind the poolers: " + err.Error()}}
+		return withoutServer(err)
 	}
 	out := scene{snap: snap}
 	for _, n := range snap.Notes {

@@ -115,7 +115,7 @@ func (b *behindPooler) look() scene {
 		}
 	}
 	if b.s == nil {
-		return scene{notes: []string{"without the server behind the poolers: " + withHint(b.err).Error()}}
+		return withoutServer(b.err)
 	}
 	ctx, cancel := context.WithTimeout(b.app.ctx, b.app.cli.Timeout)
 	defer cancel()
@@ -226,6 +226,9 @@ func instanceText(in bouncer.InstanceView, several bool) string {
 	if in.Suspended != nil && *in.Suspended {
 		parts = append(parts, "SUSPENDED")
 	}
+	if in.OldS > 0 {
+		parts = append(parts, "! figures "+age(&in.OldS)+" old")
+	}
 	if in.Err != "" {
 		parts = append(parts, "! "+in.Err)
 	}
@@ -252,6 +255,9 @@ func serversText(p *bouncer.PoolView) string {
 }
 
 func poolWhy(p *bouncer.PoolView) string {
+	if p.OldS > 0 {
+		return "old figures"
+	}
 	switch {
 	case p.Why != "":
 		return p.Why

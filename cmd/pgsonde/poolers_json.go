@@ -26,6 +26,7 @@ type poolersServer struct {
 
 type poolerDoc struct {
 	Name        string        `json:"pooler"`
+	Stale       bool          `json:"stale"` // an instance's figures in the sums are old or missing
 	ClientsUsed *int          `json:"clients_used"`
 	ClientsMax  *int          `json:"clients_max"`
 	Servers     serverSideDoc `json:"servers"`
@@ -48,6 +49,8 @@ type instanceDoc struct {
 	At          *string  `json:"at"`
 	TookS       float64  `json:"took_s"`
 	Error       *string  `json:"error"`
+	Stale       bool     `json:"stale"` // error is why its figures are of an earlier reading
+	AgeS        *float64 `json:"age_s"` // of its figures; null: never read
 	Paused      *bool    `json:"paused"`
 	Suspended   *bool    `json:"suspended"`
 	ClientsUsed *int     `json:"clients_used"`
@@ -81,6 +84,7 @@ type poolDoc struct {
 	Refused        *string      `json:"refused"`
 	Roots          []rootDoc    `json:"roots"`
 	Servers        []backendDoc `json:"servers"`
+	Stale          bool         `json:"stale"` // as of its instance
 }
 
 type rootDoc struct {
@@ -120,12 +124,12 @@ func poolersDocument(views []*bouncer.View, findings []probes.Finding, s scene) 
 	}
 	for _, v := range views {
 		p := poolerDoc{
-			Name: v.Name, ClientsUsed: v.ClientsUsed, ClientsMax: v.ClientsMax, Instances: []instanceDoc{}, Pools: []poolDoc{}, Roles: []clientsDoc{},
+			Name: v.Name, Stale: v.Stale(), ClientsUsed: v.ClientsUsed, ClientsMax: v.ClientsMax, Instances: []instanceDoc{}, Pools: []poolDoc{}, Roles: []clientsDoc{},
 			Servers: serverSideDoc{v.Servers.Now, v.Servers.Active, v.Servers.Idle, v.Servers.Cap, v.Servers.Usable},
 		}
 		for _, in := range v.Instances {
 			p.Instances = append(p.Instances, instanceDoc{
-				in.Target, orNull(in.Version), stamp(in.At), in.Took.Seconds(), orNull(in.Err), in.Paused, in.Suspended,
+				in.Target, orNull(in.Version), stamp(in.At), in.Took.Seconds(), orNull(in.Err), in.OldS > 0, ageOf(in), in.Paused, in.Suspended,
 				in.ClientsUsed, in.ClientsMax, emptyNotNull(in.Missing),
 			})
 		}
@@ -148,7 +152,7 @@ func poolDocument(v *bouncer.View, p *bouncer.PoolView) poolDoc {
 		CancelsWaiting: p.CancelsWaiting, MaxWaitS: p.MaxWaitS,
 		Active: p.Active, Idle: p.Idle, Used: p.Used, Tested: p.Tested, Login: p.Login, Reserve: p.Reserve,
 		Paused: p.Paused, Disabled: p.Disabled, Cause: orNull(string(p.Cause)), Why: orNull(p.Why), Refused: orNull(p.Refused),
-		Roots: []rootDoc{}, Servers: []backendDoc{},
+		Roots: []rootDoc{}, Servers: []backendDoc{}, Stale: p.OldS > 0,
 	}
 	if p.Size > 0 {
 		d.Size = &p.Size
@@ -168,6 +172,14 @@ func poolDocument(v *bouncer.View, p *bouncer.PoolView) poolDoc {
 		d.Servers = append(d.Servers, x)
 	}
 	return d
+}
+
+// ageOf is the age of an instance's figures, null when there are none.
+func ageOf(in bouncer.InstanceView) *float64 {
+	if in.At.IsZero() {
+		return nil
+	}
+	return &in.OldS
 }
 
 // sortFindings puts the worst first.

@@ -5,8 +5,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/tui/clean"
 )
@@ -16,19 +18,42 @@ type rolesCmd struct {
 	Watch bool `short:"w" help:"Read again at every interval until interrupted."`
 }
 
-// Run prints the use of every role held against the budget.
+// mostRows is how many sessions are told apart, at most.
+const mostRows = 5000
+
+// Run prints the use of every role held against the budget. The consoles of the
+// file's poolers are read first, each time: a session that was there before them
+// and is not theirs is known to go past them.
 func (c *rolesCmd) Run(a *app) error {
 	file, s, err := a.openWithBudget(c.target)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return a.each(s, probes.Want{}, c.Watch, func(snap *probes.Snapshot) error {
-		u := budget.Use(file, snap)
+	var fleet *bouncer.Fleet
+	want := probes.Want{}
+	if file != nil && len(file.Poolers) > 0 {
+		if fleet, err = a.consoles(file, nil); err != nil {
+			return err
+		}
+	}
+	if fleet != nil {
+		defer fleet.Close()
+		want = probes.Want{Sessions: true, Limit: mostRows, QueryBytes: 1}
+	}
+	var told []bouncer.Told
+	before := func() {
+		if fleet != nil {
+			told = fleet.Read(a.ctx)
+		}
+	}
+	return a.eachAfter(before, s, want, c.Watch, func(snap *probes.Snapshot) error {
+		u := budget.Use(file, snap, asPoolers(told, time.Now())...)
+		notes := notesOf(snap, told)
 		if a.cli.Format == "json" {
-			err = a.printJSON(rolesDocument(snap, u))
+			err = a.printJSON(rolesDocument(snap, u, notes))
 		} else {
-			err = a.print(func(w io.Writer) { writeRoles(w, snap, u, c.Watch) })
+			err = a.print(func(w io.Writer) { writeRoles(w, snap, u, notes, c.Watch) })
 		}
 		if err != nil {
 			return err
@@ -37,13 +62,22 @@ func (c *rolesCmd) Run(a *app) error {
 	})
 }
 
-func writeRoles(w io.Writer, snap *probes.Snapshot, u *budget.Usage, watch bool) {
+// notesOf is what must be known of the reading.
+func notesOf(snap *probes.Snapshot, told []bouncer.Told) []string {
+	out := []string{}
+	for _, n := range snap.Notes {
+		out = append(out, n.Text)
+	}
+	return append(out, notRead(told)...)
+}
+
+func writeRoles(w io.Writer, snap *probes.Snapshot, u *budget.Usage, notes []string, watch bool) {
 	if watch {
 		fmt.Fprintf(w, "-- %s\n", snap.At.UTC().Format("2006-01-02 15:04:05Z"))
 	}
 	fmt.Fprintln(w, serverLine(snap, u))
-	for _, n := range snap.Notes {
-		fmt.Fprintf(w, "~ %s\n", clean.Line(n.Text))
+	for _, n := range notes {
+		fmt.Fprintf(w, "~ %s\n", clean.Line(n))
 	}
 	writeFindings(w, u.Findings)
 	fmt.Fprintln(w)
@@ -166,7 +200,7 @@ type podDoc struct {
 	Cap  int    `json:"cap"`
 }
 
-func rolesDocument(snap *probes.Snapshot, u *budget.Usage) rolesDoc {
+func rolesDocument(snap *probes.Snapshot, u *budget.Usage, notes []string) rolesDoc {
 	d := rolesDoc{
 		Schema: "pgsonde/roles/1", At: stamp(snap.At),
 		Server: rolesServer{
@@ -175,13 +209,10 @@ func rolesDocument(snap *probes.Snapshot, u *budget.Usage) rolesDoc {
 			ProviderReserved: u.ProviderReserved, Usable: u.Usable, Used: u.Used, Hidden: u.Hidden, Free: u.Free,
 			KeepFree: u.KeepFree, Running: u.Running, Masked: u.Bound,
 		},
-		Roles: []roleDoc{}, Findings: emptyNotNull(u.Findings), Notes: []string{},
+		Roles: []roleDoc{}, Findings: emptyNotNull(u.Findings), Notes: notes,
 	}
 	if u.CPUs > 0 {
 		d.Server.CPUs = &u.CPUs
-	}
-	for _, n := range snap.Notes {
-		d.Notes = append(d.Notes, n.Text)
 	}
 	for _, r := range u.Rows {
 		row := roleDoc{

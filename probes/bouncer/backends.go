@@ -142,48 +142,6 @@ func (b *backends) used(fits func(probes.Group) bool) (n int, bound bool) {
 	return n, bound
 }
 
-// refusal is why PostgreSQL would refuse this login now, "" when the snapshot
-// does not say so.
-func (b *backends) refusal(database, user string) string {
-	if b.snap == nil || b.snap.Limits.MaxConnections == 0 {
-		return ""
-	}
-	role, known := b.role(user)
-	own := len(b.snap.Server.OwnPIDs)
-	if n, _ := b.used(func(g probes.Group) bool { return g.User == user }); known && role.ConnLimit >= 0 && n >= role.ConnLimit && !role.Superuser {
-		return "role " + quoted(user) + " has CONNECTION LIMIT " + count(role.ConnLimit) + " and " + plural(n, "connection")
-	}
-	if !known && len(b.snap.Limits.Roles) > 0 {
-		return "role " + quoted(user) + " may not log in: it is NOLOGIN, or there is none of that name"
-	}
-	i := slices.IndexFunc(b.snap.Limits.Databases, func(d probes.DatabaseLimit) bool { return d.Name == database })
-	if i >= 0 && b.snap.Limits.Databases[i].ConnLimit >= 0 && !role.Superuser {
-		limit := b.snap.Limits.Databases[i].ConnLimit
-		n, _ := b.used(func(g probes.Group) bool { return g.Database == database })
-		if b.snap.Server.Database == database {
-			n += own
-		}
-		if n >= limit {
-			return "database " + quoted(database) + " has CONNECTION LIMIT " + count(limit) + " and " + plural(n, "connection")
-		}
-	}
-	if i < 0 && len(b.snap.Limits.Databases) > 0 {
-		return "database " + quoted(database) + " takes no connections, or there is none of that name"
-	}
-	slots := b.snap.Limits.Usable()
-	switch {
-	case role.Superuser:
-		slots = b.snap.Limits.MaxConnections
-	case slices.Contains(b.snap.Limits.ReservedUsers, user):
-		slots += b.snap.Limits.Reserved
-	}
-	n, _ := b.used(func(probes.Group) bool { return true })
-	if n += own; n >= slots {
-		return "PostgreSQL is full: " + count(n) + " of " + count(slots) + " connections are taken"
-	}
-	return ""
-}
-
 func (b *backends) role(user string) (probes.RoleLimit, bool) {
 	i := slices.IndexFunc(b.snap.Limits.Roles, func(r probes.RoleLimit) bool { return r.Name == user })
 	if i < 0 {

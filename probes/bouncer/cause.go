@@ -20,7 +20,7 @@ const (
 func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	key := poolKey{p.Database, p.User}
 	v := PoolView{
-		Instance: i, Database: p.Database, User: p.User, Mode: p.Mode,
+		Instance: i, Database: p.Database, User: p.User, Mode: r.mode(p.Database, p.User),
 		ClientsActive: p.ClActive, ClientsWaiting: p.ClWaiting, CancelsWaiting: value(p.ClWaitingCancel), MaxWaitS: p.MaxWaitS,
 		Active: p.SvActive + value(p.SvActiveCancel) + value(p.SvBeingCanceled),
 		Idle:   p.SvIdle, Used: p.SvUsed, Tested: p.SvTested, Login: p.SvLogin,
@@ -31,20 +31,11 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 		v.MaxWaitS = max(v.MaxWaitS, n.maxWaitS)
 	}
 	if d := r.database(p.Database); d != nil {
-		v.Size, v.Reserve, v.Disabled = d.PoolSize, d.Reserve, d.Disabled
-		v.Paused = d.Paused
+		v.Disabled, v.Paused = d.Disabled, d.Paused
 	}
+	v.Size, v.Reserve, _ = r.sizes(p.Database, p.User)
 	if r.State != nil {
 		v.Paused = v.Paused || r.State.Paused || r.State.Suspended
-	}
-	// 1.24 shows one user's pool_size at the others too.
-	if u := r.user(p.User); u != nil && r.VersionNum/100 != 124 {
-		if u.PoolSize != nil {
-			v.Size = *u.PoolSize
-		}
-		if u.Reserve != nil {
-			v.Reserve = *u.Reserve
-		}
 	}
 	for _, b := range x.pools[key] {
 		v.Backends = append(v.Backends, *b)
@@ -52,7 +43,8 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	v.Use, v.Roots = j.sumUse(x.pools[key])
 	v.Cause, v.Why = j.cause(r, &v)
 	if v.Servers() == 0 && !v.Paused && !v.Disabled {
-		v.Refused = j.refusal(&v)
+		v.refused = j.refusal(&v)
+		v.Refused = v.refused.why
 	}
 	return v
 }
@@ -80,8 +72,8 @@ func (j *judge) cause(r *Reading, v *PoolView) (Cause, string) {
 	if why := userLimit(r, v); why != "" {
 		return UserLimit, why
 	}
-	if why := j.refusal(v); why != "" {
-		return ServerRefuses, why
+	if v.refused = j.refusal(v); v.refused.why != "" {
+		return ServerRefuses, v.refused.why
 	}
 	switch {
 	case v.Login > 0 && v.MaxWaitS >= loginS:
@@ -113,9 +105,12 @@ func (j *judge) whyFull(v *PoolView) string {
 		taken = count(v.Active) + " servers taken, " + count(v.Size) + " and " + count(extra) + " of the reserve"
 	}
 	if j.in.Snapshot == nil || len(v.Backends) == 0 || v.Use.Unknown >= v.Active {
+		if v.Mode == sessionMode {
+			taken += ", each by one client until it disconnects (session mode)"
+		}
 		return taken
 	}
-	taken += ": " + v.Use.text()
+	taken += ": " + v.Use.text(v.Mode)
 	if v.Use.Lock == 0 || len(v.Roots) == 0 {
 		return taken
 	}
@@ -134,7 +129,7 @@ func (j *judge) whyFull(v *PoolView) string {
 func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 	out := "PostgreSQL refuses new connections or cannot be reached"
 	if j.seen(v) {
-		out = "the login of " + quoted(v.ServerUser) + " fails or the address is wrong"
+		out = "the login of " + quoted(v.ServerUser) + " fails (password, pg_hba.conf) or the address is wrong"
 	}
 	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
 		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"

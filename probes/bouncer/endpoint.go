@@ -43,16 +43,7 @@ func (j *judge) ours(i int, d *Database) bool {
 	return j.single || d != nil && j.found[endpoint{i, d.Host, d.Port}]
 }
 
-// refusal is why the snapshot's server would refuse a pool's login now; "" when
-// it does not say so, or is not the pool's.
-func (j *judge) refusal(v *PoolView) string {
-	if !j.ours(v.Instance, j.in.Instances[v.Instance].Reading.database(v.Database)) {
-		return ""
-	}
-	return j.server.refusal(v.ServerDatabase, v.ServerUser)
-}
-
-// seen says that the snapshot shows the server of a pool.
+// seen says that the snapshot shows the server of a pool as it is now.
 func (j *judge) seen(v *PoolView) bool {
-	return j.in.Snapshot != nil && j.ours(v.Instance, j.in.Instances[v.Instance].Reading.database(v.Database))
+	return j.in.Snapshot != nil && j.in.ServerErr == nil && j.ours(v.Instance, j.in.Instances[v.Instance].Reading.database(v.Database))
 }

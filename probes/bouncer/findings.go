@@ -22,7 +22,9 @@ func (j *judge) findings() {
 	j.paused()
 	for i := range j.v.Pools {
 		j.waiting(&j.v.Pools[i])
+		j.sessionsShort(&j.v.Pools[i])
 	}
+	j.planShort()
 	j.clientsOver()
 	j.serverSideOver()
 	j.stranded()
@@ -54,12 +56,17 @@ func (j *judge) away() {
 		if ce := (*probes.ConnectError)(nil); errors.As(j.in.Instances[i].Err, &ce) {
 			why, action = oneLine(ce.Msg)+", at "+in.Target+" as "+ce.User, cmp.Or(ce.Hint, action)
 		}
-		j.add(probes.Finding{
+		f := probes.Finding{
 			Rule: ruleUnreachable, Severity: probes.Warn, Subject: j.v.Name,
 			Message:  fmt.Sprintf("the console of %s cannot be read: %s", j.at(i), why),
 			Action:   action,
-			Evidence: map[string]any{"target": in.Target},
-		})
+			Evidence: map[string]any{"target": in.Target, "age_s": nil},
+		}
+		if in.OldS > 0 {
+			f.Message += "; its figures are " + ago(in.OldS) + " old"
+			f.Evidence["age_s"] = in.OldS
+		}
+		j.add(f)
 	}
 }
 
@@ -67,7 +74,7 @@ func (j *judge) away() {
 func (j *judge) paused() {
 	for i, in := range j.in.Instances {
 		r := in.Reading
-		if r == nil {
+		if r == nil || in.Err != nil {
 			continue
 		}
 		if s := r.State; s != nil && (s.Paused || s.Suspended) {

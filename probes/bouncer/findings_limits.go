@@ -12,7 +12,7 @@ import (
 // max_client_conn.
 func (j *judge) clientsOver() {
 	for i, in := range j.v.Instances {
-		if in.ClientsUsed == nil || in.ClientsMax == nil || *in.ClientsMax <= 0 {
+		if in.OldS > 0 || in.ClientsUsed == nil || in.ClientsMax == nil || *in.ClientsMax <= 0 {
 			continue
 		}
 		used, limit := *in.ClientsUsed, *in.ClientsMax
@@ -49,7 +49,7 @@ func (j *judge) clientsOver() {
 // own, which 1.24 brought.
 func (j *judge) clientLimits() {
 	for i, in := range j.in.Instances {
-		if in.Reading == nil {
+		if in.Reading == nil || in.Err != nil {
 			continue
 		}
 		near := func(what, name string, used, limit *int) {
@@ -151,7 +151,7 @@ func (j *judge) fileDiffers() {
 	}
 	j.add(probes.Finding{
 		Rule: ruleFileDiffers, Severity: probes.Warn, Subject: j.v.Name,
-		Message: quoted(j.v.Name) + ": " + strings.Join(diffs[:min(3, len(diffs))], "; ") + more, Action: "correct the budget file or the pooler: the sums are of the file",
+		Message: quoted(j.v.Name) + ": " + strings.Join(diffs[:min(3, len(diffs))], "; ") + more, Action: "correct the budget file or the pooler: live sums are of the pooler, those of budget check of the file",
 		Evidence: map[string]any{"differences": diffs},
 	})
 }

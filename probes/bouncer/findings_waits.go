@@ -7,11 +7,12 @@ import (
 	"github.com/pgsonde/pgsonde/probes"
 )
 
-const actionRefused = "free connections on the server, or raise that limit"
-
 // waiting makes the finding of a pool whose clients wait. Paused and disabled
 // ones have theirs already.
 func (j *judge) waiting(p *PoolView) {
+	if p.OldS > 0 {
+		return // who waited then says nothing of now
+	}
 	rule := ruleNotFull
 	switch p.Cause {
 	case NoCause:
@@ -20,7 +21,7 @@ func (j *judge) waiting(p *PoolView) {
 				Rule: ruleNotFull, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
 				Message: fmt.Sprintf("%s of %s cannot open a server: %s; its clients get an error at once",
 					p.name(), j.at(p.Instance), p.Refused),
-				Action: actionRefused, Evidence: j.poolEvidence(p),
+				Action: p.refused.action, Evidence: j.poolEvidence(p),
 			})
 		}
 		return
@@ -58,8 +59,8 @@ func (j *judge) waiting(p *PoolView) {
 // cancelAction says what holds cancels up: they may use as many connections again
 // as the pool has, so fewer than that means that none can be opened.
 func (j *judge) cancelAction(p *PoolView) string {
-	if why := j.refusal(p); why != "" {
-		return "what they should cancel runs on: " + why
+	if r := j.refusal(p); r.why != "" {
+		return "what they should cancel runs on: " + r.why
 	}
 	if p.Size > 0 && p.Servers() < 2*p.Size {
 		return "what they should cancel runs on: see PgBouncer's log for why no server connection can be opened"
@@ -73,7 +74,7 @@ func (j *judge) action(p *PoolView) string {
 	case DatabaseLimit, UserLimit:
 		return "raise the limit the pools share, or make the others smaller: each user and database is a pool"
 	case ServerRefuses:
-		return actionRefused
+		return p.refused.action
 	case LoginHangs:
 		return "see why PostgreSQL does not answer: connect to it directly from the pooler's host"
 	case CannotOpen:
@@ -82,18 +83,8 @@ func (j *judge) action(p *PoolView) string {
 		}
 		return "read PgBouncer's log for \"server login failed\" and connect from its host as " + quoted(p.ServerUser)
 	}
-	u := p.Use
-	switch {
-	case u.Lock > 0 && len(p.Roots) > 0:
-		return "look at " + p.Roots[0].name() + ": " + plural(p.Roots[0].Victims, "server") + " " + wait(p.Roots[0].Victims) + " for it; a larger pool would wait too"
-	case u.Lock > 0 && u.Lock >= u.IdleInTx:
-		return "find who holds the locks; a larger pool would wait too"
-	case u.IdleInTx > 0 && u.IdleInTx >= u.Running:
-		return "end the transactions that are open and idle; a larger pool would only hide them"
-	case p.Mode == "session" && u.Idle > 0:
-		return "in session mode an idle client keeps its connection: close them, or use transaction mode"
-	case u.Running > 0:
-		return "shorten or move the long queries; a pool beyond the CPUs only queues there"
+	if a := p.fullAction(); a != "" {
+		return a
 	}
 	switch s := j.in.Snapshot; {
 	case s == nil:
@@ -102,6 +93,29 @@ func (j *judge) action(p *PoolView) string {
 		return "see what its servers do before it is made larger: this login cannot, grant it pg_monitor"
 	}
 	return "see what its servers do before it is made larger"
+}
+
+// fullAction says what to do about servers that are seen to be taken, by what most
+// of them do; "" when none is seen.
+func (p *PoolView) fullAction() string {
+	const session = "in session mode a client keeps its connection while it is connected: let idle ones disconnect, or use transaction mode"
+	u := p.Use
+	switch most := max(u.Lock, u.IdleInTx, u.Running); {
+	case u.Lock > 0 && len(p.Roots) > 0:
+		r := p.Roots[0]
+		return "look at " + r.name() + ": " + plural(r.Victims, "server") + " " + wait(r.Victims) + " for it; a larger pool would wait too"
+	case u.Lock > 0 && u.Lock >= u.IdleInTx:
+		return "find who holds the locks; a larger pool would wait too"
+	case p.Mode == sessionMode && u.Idle > 0 && u.Idle >= most:
+		return session
+	case u.IdleInTx > 0 && u.IdleInTx >= u.Running:
+		return "end the transactions that are open and idle; a larger pool would only hide them"
+	case u.Running > 0:
+		return "shorten or move the long queries; a pool beyond the CPUs only queues there"
+	case p.Mode == sessionMode:
+		return session
+	}
+	return ""
 }
 
 func (j *judge) poolEvidence(p *PoolView) map[string]any {

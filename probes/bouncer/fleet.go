@@ -122,7 +122,7 @@ func (s *seat) read(ctx context.Context) Instance {
 	if in.Err == nil {
 		s.last = r
 	}
-	in.Reading = s.last
+	in.Reading, in.At = s.last, time.Now()
 	return in
 }
 

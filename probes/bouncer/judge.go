@@ -11,6 +11,9 @@ import (
 // Judge says what is going on in a pooler. It is pure, and silent about what it
 // was not given: without a snapshot it does not guess at the server.
 func Judge(in Input) *View {
+	if ofError(in.ServerErr).why != "" {
+		in.Snapshot = nil
+	}
 	j := &judge{
 		in: in, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot), joined: map[int]joinedServer{},
 		found: map[endpoint]bool{}, mode: map[instancePool]string{}, waiters: map[instancePool]map[string]int{},
@@ -70,6 +73,9 @@ func (j *judge) instance(i int) {
 		j.v.Instances = append(j.v.Instances, iv)
 		return
 	}
+	if in.Err != nil {
+		iv.OldS = max(0.001, in.At.Sub(r.At).Seconds())
+	}
 	iv.Target, iv.Version, iv.At, iv.Took, iv.Missing = r.Target, r.Version, r.At, r.Took, r.Missing
 	if r.State != nil {
 		iv.Paused, iv.Suspended = &r.State.Paused, &r.State.Suspended
@@ -83,11 +89,13 @@ func (j *judge) instance(i int) {
 	j.v.Instances = append(j.v.Instances, iv)
 
 	for _, p := range r.Pools {
-		j.mode[instancePool{i, poolKey{p.Database, p.User}}] = p.Mode
+		j.mode[instancePool{i, poolKey{p.Database, p.User}}] = r.mode(p.Database, p.User)
 	}
 	x := j.join(i, r)
 	for k := range r.Pools {
-		j.v.Pools = append(j.v.Pools, j.pool(i, r, &r.Pools[k], x))
+		p := j.pool(i, r, &r.Pools[k], x)
+		p.OldS = iv.OldS
+		j.v.Pools = append(j.v.Pools, p)
 	}
 	for k := range r.Clients {
 		j.v.Clients = append(j.v.Clients, j.client(i, &r.Clients[k], x))

@@ -110,7 +110,7 @@ func TestCauses(t *testing.T) {
 				r.Databases[0].PoolSize, r.Databases[0].MaxConnections = 0, 10
 				server(r, 11, 1011, nil)
 			},
-			cause: CannotOpen, why: []string{"the login of app fails or the address is wrong; 1 server open, and PostgreSQL has free slots"}, rule: ruleNotFull,
+			cause: CannotOpen, why: []string{"the login of app fails (password, pg_hba.conf) or the address is wrong; 1 server open, and PostgreSQL has free slots"}, rule: ruleNotFull,
 		},
 		{
 			name: "server full", r: func(r *Reading) { waiter(r, 2) }, cause: ServerRefuses, why: []string{"97 of 97"}, rule: ruleNotFull,
@@ -331,7 +331,8 @@ func TestRoleThatMayNotLogIn(t *testing.T) {
 		change func(*probes.Snapshot)
 		want   string
 	}{
-		{"no such role", func(s *probes.Snapshot) { s.Limits.Roles[0].Name = "other" }, "role app may not log in"},
+		{"no such role", func(s *probes.Snapshot) { s.Limits.Roles[0].Name = "other" }, "PostgreSQL has no role app"},
+		{"nologin", func(s *probes.Snapshot) { s.Limits.Roles[0].Name, s.Limits.NoLogin = "other", []string{"app"} }, "role app may not log in: it is NOLOGIN"},
 		{"roles not read", func(s *probes.Snapshot) { s.Limits.Roles = nil }, ""},
 		{"no such database", func(s *probes.Snapshot) { s.Limits.Databases = []probes.DatabaseLimit{{Name: "shop", ConnLimit: -1}} }, "database prod takes no connections"},
 		{"both there", func(s *probes.Snapshot) { s.Limits.Databases = []probes.DatabaseLimit{{Name: "prod", ConnLimit: -1}} }, ""},

@@ -148,11 +148,13 @@ func TestServerRefuses(t *testing.T) {
 		sql   string
 		hogs  bool // others take every slot that is left
 		words []string
+		do    string // in the action
 	}{
-		{"max_connections", map[string]string{"max_connections": "12", "superuser_reserved_connections": "3"}, "select 1", true, []string{"PostgreSQL is full", "of 9"}},
-		{"role limit", nil, "alter role app connection limit 1", false, []string{"role app has CONNECTION LIMIT 1"}},
-		{"database limit", nil, "alter database postgres connection limit 1", false, []string{"database postgres has CONNECTION LIMIT 1"}},
-		{"no login", nil, "alter role app nologin", false, []string{"role app may not log in"}},
+		{"max_connections", map[string]string{"max_connections": "12", "superuser_reserved_connections": "3"}, "select 1", true, []string{"PostgreSQL is full", "of 9"}, "free connections"},
+		{"role limit", nil, "alter role app connection limit 1", false, []string{"role app has CONNECTION LIMIT 1"}, "the role's CONNECTION LIMIT"},
+		{"database limit", nil, "alter database postgres connection limit 1", false, []string{"database postgres has CONNECTION LIMIT 1"}, "the database's CONNECTION LIMIT"},
+		{"no login", nil, "alter role app nologin", false, []string{"role app may not log in: it is NOLOGIN"}, "alter role app login"},
+		{"no role", nil, "alter role app rename to gone", false, []string{"PostgreSQL has no role app"}, "create the role"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -175,7 +177,9 @@ func TestServerRefuses(t *testing.T) {
 				p := pool(v, "shop", "app")
 				return p.ClientsWaiting > 0 && finding(v, ruleNotFull) != nil && (p.Cause == ServerRefuses || p.Cause == CannotOpen)
 			})
-			says(t, v, ruleNotFull, tt.words...)
+			if f := says(t, v, ruleNotFull, tt.words...); !strings.Contains(f.Action, tt.do) {
+				t.Errorf("got action %q, want %q in it", f.Action, tt.do)
+			}
 			silent(t, v, rulePoolFull)
 		})
 	}

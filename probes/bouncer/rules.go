@@ -11,7 +11,8 @@ type Rule struct {
 }
 
 // Names of the rules. Those that package budget holds against the file alone have
-// the same name there: pooler-clients-over, pooler-server-over, needs-session-state.
+// the same name there: pooler-clients-over, pooler-server-over,
+// session-pool-short, needs-session-state.
 const (
 	ruleClientsOver  = "pooler-clients-over"
 	ruleServerSide   = "pooler-server-over"
@@ -20,6 +21,7 @@ const (
 	rulePaused       = "pooler-paused"
 	ruleDisabled     = "pooler-disabled"
 	ruleCancels      = "pooler-cancels-waiting"
+	ruleSessionPool  = "session-pool-short"
 	ruleStranded     = "advisory-lock-stranded"
 	ruleSessionState = "needs-session-state"
 	ruleFileDiffers  = "pooler-file-differs"
@@ -37,6 +39,7 @@ func Rules() []Rule {
 		{rulePaused, probes.Error, "a database or the whole pooler is paused or suspended", "PgBouncer's usage manual, PAUSE"},
 		{ruleDisabled, probes.Error, "a database is disabled: new clients are refused", "PgBouncer's usage manual, DISABLE"},
 		{ruleCancels, probes.Info, "requests to cancel wait for server connections", "PgBouncer's usage manual, cl_waiting_cancel_req"},
+		{ruleSessionPool, probes.Warn, "a pool in session mode has more clients than servers: each client keeps one while it is connected", "PgBouncer's config manual, pool_mode"},
 		{ruleStranded, probes.Error, "a session advisory lock was left behind on an idle server connection of a transaction pooler", "PgBouncer's features page, SQL feature map for pooling modes"},
 		{ruleSessionState, probes.Warn, "a role that needs LISTEN, session advisory locks or such goes through a transaction pooler", "PgBouncer's features page, SQL feature map for pooling modes"},
 		{ruleFileDiffers, probes.Warn, "the budget file says other limits than the pooler has", ""},

@@ -15,7 +15,7 @@ func (j *judge) stranded() {
 	var order []int
 	for _, a := range j.in.Advisory {
 		s, ok := j.joined[a.PID]
-		if !ok || s.mode == "session" || !s.is(a) {
+		if !ok || s.mode == sessionMode || !s.is(a) {
 			continue
 		}
 		if byPID[a.PID] == nil {
@@ -57,8 +57,8 @@ func (j *judge) strandedOn(locks []AdvisoryLock, s joinedServer) probes.Finding 
 	f := probes.Finding{
 		Rule: ruleStranded, Severity: probes.Warn, Subject: "pid " + count(a.PID),
 		Message: fmt.Sprintf("%s%s left on pid %d", what, strings.Join(keys[:min(3, len(keys))], ", "), a.PID),
-		Action: fmt.Sprintf("select pg_terminate_backend(%d); then use pg_advisory_xact_lock; else it stays until the pooler closes the connection (%s)",
-			a.PID, j.closes(s.instance)),
+		Action: fmt.Sprintf("select pg_terminate_backend(%d); then %s; else it stays until the pooler closes the connection (%s)",
+			a.PID, insteadOf(s.mode), j.closes(s.instance)),
 		Evidence: map[string]any{
 			"pid": a.PID, "backend_id": probes.BackendID(a.PID, a.BackendStart), "keys": keys, "mode": a.Mode,
 			"database": s.socket.Database, "user": s.socket.User, "target": j.v.Instances[s.instance].Target, "blocks": victims,
@@ -78,6 +78,14 @@ func (j *judge) strandedOn(locks []AdvisoryLock, s joinedServer) probes.Finding 
 	return f
 }
 
+// insteadOf is what a client of such a pool can use in place of a session lock.
+func insteadOf(mode string) string {
+	if mode == "statement" { // a transaction there is one statement
+		return "take such locks through a pool in session mode"
+	}
+	return "use pg_advisory_xact_lock"
+}
+
 // closes says when the pooler closes an idle server connection by itself.
 func (j *judge) closes(i int) string {
 	c := j.in.Instances[i].Reading.Config
@@ -88,11 +96,62 @@ func (j *judge) closes(i int) string {
 	return "server_idle_timeout " + oneLine(idle) + " s when unused, server_lifetime " + oneLine(life) + " s"
 }
 
+const sessionMode = "session"
+
+// sessionsShort finds a pool in session mode with more clients than it will ever
+// have servers: those beyond wait when they send something. One that does so
+// already has its finding.
+func (j *judge) sessionsShort(p *PoolView) {
+	most := p.Size + p.Reserve
+	if p.Mode != sessionMode || p.OldS > 0 || p.Size == 0 || p.Clients() <= most || p.ClientsWaiting > 0 {
+		return
+	}
+	j.add(probes.Finding{
+		Rule: ruleSessionPool, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
+		Message: fmt.Sprintf("%s of %s in session mode: %s, at most %d of them have a server; others wait until one disconnects",
+			p.name(), j.at(p.Instance), plural(p.Clients(), "client"), most),
+		Action:   actionSession,
+		Evidence: map[string]any{"target": j.v.Instances[p.Instance].Target, "clients": p.Clients(), "pool_size": p.Size, "reserve": p.Reserve},
+	})
+}
+
+const actionSession = "use transaction mode where the roles need no session state, or make their pools smaller than the pooler's"
+
+// planShort holds what the roles can open against the servers of the declared
+// pools, when all of them are in session mode.
+func (j *judge) planShort() {
+	spec, most := j.in.Spec, 0
+	if spec.ClientCap == 0 || len(spec.Pools) == 0 || len(j.in.Instances) < spec.Instances {
+		return
+	}
+	for _, in := range j.in.Instances {
+		if in.Reading == nil || in.Err != nil {
+			return
+		}
+		for _, p := range spec.Pools {
+			size, reserve, known := in.Reading.sizes(p.Database, p.User)
+			if !known || size == 0 || in.Reading.mode(p.Database, p.User) != sessionMode {
+				return
+			}
+			most += size + reserve
+		}
+	}
+	if spec.ClientCap <= most {
+		return
+	}
+	j.add(probes.Finding{
+		Rule: ruleSessionPool, Severity: probes.Warn, Subject: j.v.Name,
+		Message: fmt.Sprintf("%s in session mode: its roles can open %d connections, at most %d of them have a server; others wait until one disconnects",
+			quoted(j.v.Name), spec.ClientCap, most),
+		Action: actionSession, Evidence: map[string]any{"clients": spec.ClientCap, "cap": most},
+	})
+}
+
 // sessionState finds roles that need a session of their own and do not get one.
 func (j *judge) sessionState() {
 	for _, n := range j.in.Spec.Needs {
 		modes := j.modes(n.Role)
-		modes = slices.DeleteFunc(modes, func(m string) bool { return m == "session" })
+		modes = slices.DeleteFunc(modes, func(m string) bool { return m == sessionMode })
 		needs := n.list()
 		if len(modes) == 0 || len(needs) == 0 {
 			continue

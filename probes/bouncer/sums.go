@@ -123,6 +123,16 @@ func (j *judge) modes(role string) []string {
 		}
 		add(j.mode[instancePool{c.Instance, poolKey{c.Socket.Database, c.Socket.User}}])
 	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, in := range j.in.Instances { // it has no client now: what its pools would be
+		for _, p := range j.in.Spec.Pools {
+			if in.Reading != nil {
+				add(in.Reading.mode(p.Database, p.User))
+			}
+		}
+	}
 	if len(out) == 0 {
 		add(j.in.Spec.Mode)
 	}

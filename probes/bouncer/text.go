@@ -83,7 +83,7 @@ func (r Root) text(snap *probes.Snapshot) string {
 
 // text says what the busy servers do: "2 wait for a lock, 1 idle in transaction
 // (41 s)".
-func (u Use) text() string {
+func (u Use) text(mode string) string {
 	var parts []string
 	add := func(n int, what string) {
 		if n > 0 {
@@ -98,7 +98,11 @@ func (u Use) text() string {
 		parts = append(parts, fmt.Sprintf("%d running a query (up to %s)", u.Running, ago(u.LongestQueryS)))
 	}
 	add(u.Client, "waiting for its client to read or send")
-	add(u.Idle, "idle")
+	idle := "idle"
+	if mode == sessionMode {
+		idle = "idle, kept by a client that stays connected"
+	}
+	add(u.Idle, idle)
 	add(u.Unknown, "not in the snapshot")
 	return strings.Join(parts, ", ")
 }

@@ -1,6 +1,7 @@
 package bouncer
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,9 +38,10 @@ type SessionNeed struct {
 
 // Instance is one PgBouncer process of a pooler and what it said last.
 type Instance struct {
-	Target  string   // as Console.Target; the Reading's own wins
-	Reading *Reading // nil: none yet
-	Err     error    // of the last attempt; Reading is then an older one
+	Target  string    // as Console.Target; the Reading's own wins
+	Reading *Reading  // nil: none yet
+	Err     error     // of the last attempt; Reading is then an older one
+	At      time.Time // our clock, when that attempt ended
 }
 
 // Input is all that Judge looks at. Only Instances is needed.
@@ -48,6 +50,9 @@ type Input struct {
 	// Snapshot is the server behind the pooler. Backends are told apart when it
 	// has Sessions, their blockers when it has Locks.
 	Snapshot *probes.Snapshot
+	// ServerErr is why there is no newer snapshot. Where it says that the server is
+	// full or away, an older Snapshot is not looked at.
+	ServerErr error
 	// RoleOf names the role of a client; addr is "local" for a Unix socket.
 	RoleOf   func(app, user, db, addr string) string
 	Spec     PoolerSpec
@@ -80,14 +85,22 @@ func (v *View) number(i int) string {
 	return " " + strconv.Itoa(i+1)
 }
 
+// Stale says that the figures of some process are old, or missing.
+func (v *View) Stale() bool {
+	return slices.ContainsFunc(v.Instances, func(in InstanceView) bool { return in.Err != "" })
+}
+
 // InstanceView is one process of the pooler.
 type InstanceView struct {
-	Target      string
-	Version     string
-	At          time.Time // our clock; zero: never read
-	Took        time.Duration
-	Err         string // why there is no newer reading; "" there is none missing
-	Paused      *bool  // the whole process; nil before 1.19
+	Target  string
+	Version string
+	At      time.Time // our clock; zero: never read
+	Took    time.Duration
+	Err     string // why there is no newer reading; "" there is none missing
+	// OldS is the age in seconds of the figures when the last attempt failed; 0
+	// for figures of now. Nothing is found in old ones.
+	OldS        float64
+	Paused      *bool // the whole process; nil before 1.19
 	Suspended   *bool
 	ClientsUsed *int
 	ClientsMax  *int
@@ -122,12 +135,18 @@ type PoolView struct {
 	Paused, Disabled                  bool
 
 	Cause    Cause
-	Why      string // one line: the cause in figures, "" when nobody waits
-	Refused  string // why the first server connection would be refused now; "" unknown, or it has some
+	Why      string  // one line: the cause in figures, "" when nobody waits
+	Refused  string  // why the first server connection would be refused now; "" unknown, or it has some
+	OldS     float64 // as of its instance
 	Use      Use
 	Roots    []Root // who holds up the servers that wait for locks
 	Backends []Backend
+
+	refused refusal // what Refused and a Why of ServerRefuses come from
 }
+
+// Clients counts the clients that are connected.
+func (p *PoolView) Clients() int { return p.ClientsActive + p.ClientsIdle + p.ClientsWaiting }
 
 // Servers counts the pool's connections to PostgreSQL.
 func (p *PoolView) Servers() int { return p.Active + p.Idle + p.Used + p.Tested + p.Login }

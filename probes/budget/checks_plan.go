@@ -17,6 +17,7 @@ func planRules() []check {
 		{Rule{"peak-low", probes.Warn, "at the peak operators find less than keep_free", formulaSource}, nil},
 		{Rule{"pooler-clients-over", probes.Error, "a pooler's clients are more than it lets in", bouncer}, nil},
 		{Rule{"pooler-server-over", probes.Error, "a pooler's server side alone is more than the server's slots", bouncer}, nil},
+		{Rule{"session-pool-short", probes.Warn, "a pooler in session mode has fewer servers than clients, each of which keeps one while it is connected", "PgBouncer docs: pool_mode"}, nil},
 		{Rule{"needs-session-state", probes.Warn, "a role that needs session state goes through a pooler that does not keep it", "PgBouncer features by pooling mode: LISTEN and session advisory locks need session pooling"}, nil},
 		{Rule{"contract-order", probes.Warn, "a contract's times are not in order: the outer gives up before the inner", "connect wait < statement_timeout < client's query timeout < deadline"}, nil},
 		{Rule{"group-of-one", probes.Warn, "a group has one member, and another group a name so near that it is a typing mistake", formulaSource}, nil},
@@ -48,6 +49,12 @@ func planFindings(p *plan, s *Sum) []probes.Finding {
 				fmt.Sprintf("pooler %s: %d clients > %d it lets in (max_client_conn × instances)", b.Pooler, b.Clients, b.MaxClients),
 				fmt.Sprintf("raise max_client_conn to %d or more: clients of a pooler are cheap; mind its open files limit", (b.Clients+b.Instances-1)/b.Instances),
 				map[string]any{"clients": b.Clients, "max_clients": b.MaxClients}))
+		}
+		if b.Mode == sessionMode && b.Clients > b.Cap && !b.ClientsOver {
+			out = append(out, found("session-pool-short", probes.Warn, b.Pooler,
+				fmt.Sprintf("pooler %s in session mode: %d clients > its %d servers: the others wait until one disconnects", b.Pooler, b.Clients, b.Cap),
+				"use transaction mode where the roles need no session state, or make their pools smaller than the pooler's",
+				map[string]any{"clients": b.Clients, "cap": b.Cap}))
 		}
 		if b.Cap > s.Usable {
 			out = append(out, found("pooler-server-over", probes.Error, b.Pooler,
@@ -128,7 +135,7 @@ func sessionState(p *plan, r *Role) []probes.Finding {
 	}
 	return []probes.Finding{found("needs-session-state", probes.Warn, r.Name,
 		fmt.Sprintf("%s needs %s; pooler %s in %s mode does not keep session state", r.Name, strings.Join(why, " and "), r.Via, p.pooler(r.Via).Mode),
-		"let these connections go to PostgreSQL directly, or through a session pool", map[string]any{"via": r.Via})}
+		"let these connections go through a session pool, or directly, as a role of their own without via:", map[string]any{"via": r.Via})}
 }
 
 // contractOrder: each time of c must be shorter than the next that is declared.

@@ -16,10 +16,11 @@ func roleChecks() []check {
 	return []check{
 		{Rule{"pod-full", probes.Error, "all connections of one pod are busy: its callers wait for the pool", activity}, podFull},
 		{Rule{"role-over-cap", probes.Error, "a role has more connections than its pools can open by the budget", formulaSource}, roleOverCap},
-		{Rule{"names-hidden", probes.Warn, "declared roles are absent while one other name holds their connections", "libpq: application_name in a URL wins over the program's own"}, namesHidden},
+		{Rule{"names-hidden", probes.Warn, "declared roles are absent while one other name holds more than keep_free connections and at least half of what they keep", "libpq: application_name in a URL wins over the program's own"}, namesHidden},
 		{Rule{"unmatched-sessions", probes.Warn, "connections of no known role are more than keep_free or a tenth of the slots", activity}, unmatchedSessions},
 		{Rule{"role-undeclared", probes.Warn, "a role named by the match pattern is not in the budget", activity}, roleUndeclared},
 		{Rule{"role-off-seen", probes.Warn, "a role that is declared off has connections", activity}, roleOffSeen},
+		{Rule{"pooler-bypassed", probes.Warn, "a role that the budget puts behind a pooler connects to the server directly", "the console's SHOW SERVERS (remote_pid), or the pooler's match, against pg_stat_activity"}, bypassed},
 		{Rule{"role-absent", probes.Warn, "a role that always runs and keeps connections has none", activity}, roleAbsent},
 		{Rule{"pods-not-replicas", probes.Info, "a role has more or fewer addresses than replicas", activity}, podsNotReplicas},
 		{Rule{"overflow-in-use", probes.Info, "a role has more connections than its pools keep", formulaSource}, overflowInUse},
@@ -76,6 +77,10 @@ func roleOverCap(l *live) []probes.Finding {
 			continue
 		}
 		ev := map[string]any{"now": r.Now, "cap": *r.Cap}
+		if r.Origin == Pooler {
+			out = append(out, l.poolerOverCap(r, ev))
+			continue
+		}
 		if r.Origin == BuiltIn {
 			out = append(out, found("role-over-cap", probes.Info, r.Role,
 				fmt.Sprintf("%s: %s%d connections; keep_free promises them %d", r.Role, l.bound(), r.Now, *r.Cap),
@@ -94,6 +99,21 @@ func roleOverCap(l *live) []probes.Finding {
 			"look for more replicas or processes than declared, a leak, or pods that should be gone; else correct the budget", ev))
 	}
 	return out
+}
+
+// poolerOverCap: a pooler that opens more than its pools' sizes says that the file
+// is not the pooler's; but where its connections are not told from others, those
+// others may be what is too many.
+func (l *live) poolerOverCap(r *liveRow, ev map[string]any) probes.Finding {
+	if r.unsure > 0 && r.Now-r.unsure <= *r.Cap {
+		ev["unsure"] = r.unsure
+		return found("role-over-cap", probes.Warn, r.Role,
+			fmt.Sprintf("%s: %s%d connections look like its own, its budget is %d; up to %d of them may connect directly", r.Role, l.bound(), r.Now, *r.Cap, r.unsure),
+			"give its console, or its address or login as match: of the pooler, and they are told apart", ev)
+	}
+	return found("role-over-cap", l.certain(), r.Role,
+		fmt.Sprintf("%s: %s%d connections; its budget is %d", r.Role, l.bound(), r.Now, *r.Cap),
+		"look for more instances or pools than declared, or larger ones; else correct the budget", ev)
 }
 
 // deploys: a deploy under way explains what is over the cap, by its connections
@@ -177,7 +197,7 @@ func roleOffSeen(l *live) []probes.Finding {
 // absent: always runs on the server, keeps connections, and has none. Masked
 // rows show no address, so a role that is matched by one cannot be judged.
 func (l *live) absent(r *liveRow) bool {
-	return r.role != nil && r.role.Runs == RunsAlways && r.Now == 0 && val(r.Kept) > 0 &&
+	return r.role != nil && r.role.Runs == RunsAlways && r.Now+r.lent == 0 && val(r.Kept) > 0 &&
 		!(l.s.Server.Masked && slices.ContainsFunc(r.role.match, func(m rule) bool { return m.addrLocal || m.addr.IsValid() }))
 }
 
@@ -194,7 +214,9 @@ func roleAbsent(l *live) []probes.Finding {
 	return out
 }
 
-// namesHidden: a URL's application_name makes all roles one.
+// namesHidden: a URL's application_name makes all roles one. The one name must
+// hold half of what the absent roles keep, for that to be they, and more than
+// keep_free: as many may be anybody's tools.
 func namesHidden(l *live) []probes.Finding {
 	if l.f == nil || l.f.capture == nil {
 		return nil
@@ -224,7 +246,7 @@ func namesHidden(l *live) []probes.Finding {
 			app, n = a, byApp[a]
 		}
 	}
-	if n == 0 || 2*n < kept {
+	if n <= l.u.KeepFree || 2*n < kept {
 		return nil
 	}
 	return []probes.Finding{found("names-hidden", probes.Warn, app,

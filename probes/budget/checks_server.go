@@ -23,58 +23,6 @@ func serverChecks() []check {
 	}
 }
 
-// capsOf adds up the caps of rows whose sessions all have the one key, or which
-// say so by their rule. Limits do not hold for superusers.
-func (l *live) capsOf(name string, keys func(*liveRow) map[string]int, field func(rule) *pattern) (sum int, roles []string) {
-	for _, r := range l.rows {
-		if r.Cap == nil || r.Origin != Declared && r.Origin != Pooler || r.Runs == string(RunsManual) {
-			continue
-		}
-		if l.allSuper(r) {
-			continue
-		}
-		seen := keys(r)
-		mine := len(seen) == 1 && seen[name] > 0
-		if r.role != nil && len(seen) == 0 {
-			mine = slices.ContainsFunc(r.role.match, func(m rule) bool { p := field(m); return p != nil && p.text == name })
-		}
-		if mine {
-			sum, roles = add(sum, *r.Cap), append(roles, r.Role)
-		}
-	}
-	return sum, roles
-}
-
-func roleLimitLow(l *live) []probes.Finding {
-	var out []probes.Finding
-	for _, x := range l.s.Limits.Roles {
-		sum, roles := l.capsOf(x.Name, func(r *liveRow) map[string]int { return r.users }, func(m rule) *pattern { return m.user })
-		if x.ConnLimit < 0 || x.Superuser || sum <= x.ConnLimit {
-			continue
-		}
-		out = append(out, found("role-limit-low", probes.Warn, x.Name,
-			fmt.Sprintf("login role %s has CONNECTION LIMIT %d; %s may open %d", x.Name, x.ConnLimit, strings.Join(roles, ", "), sum),
-			fmt.Sprintf("raise the limit to %d, or make the pools smaller", sum),
-			map[string]any{"limit": x.ConnLimit, "cap": sum, "roles": roles}))
-	}
-	return out
-}
-
-func databaseLimitLow(l *live) []probes.Finding {
-	var out []probes.Finding
-	for _, x := range l.s.Limits.Databases {
-		sum, roles := l.capsOf(x.Name, func(r *liveRow) map[string]int { return r.dbs }, func(m rule) *pattern { return m.db })
-		if x.ConnLimit < 0 || sum <= x.ConnLimit {
-			continue
-		}
-		out = append(out, found("database-limit-low", probes.Warn, x.Name,
-			fmt.Sprintf("database %s has CONNECTION LIMIT %d; %s may open %d", x.Name, x.ConnLimit, strings.Join(roles, ", "), sum),
-			fmt.Sprintf("raise the limit to %d, or make the pools smaller", sum),
-			map[string]any{"limit": x.ConnLimit, "cap": sum, "roles": roles}))
-	}
-	return out
-}
-
 func appIsSuperuser(l *live) []probes.Finding {
 	var out []probes.Finding
 	for _, r := range l.rows {

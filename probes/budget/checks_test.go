@@ -57,6 +57,23 @@ const one = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, repl
 
 const surged = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, replicas: 2, surge: 1 } }\n"
 
+// pooled is a file of a pooler with these pools, and a role behind it.
+func pooled(pools string) string {
+	return "match: \"{role}\"\npoolers: { p: { mode: transaction, pools: { " + pools + " } } }\nroles: { w: { pool: 1, via: p } }"
+}
+
+const bypass = "match: \"{role}\"\npoolers: { p: { mode: transaction, match: { addr: 10.0.0.9 }, pools: { app@app: {} } } }\nroles: { w: { pool: 1, via: p } }"
+
+func as(g probes.Group, user string) probes.Group {
+	g.User = user
+	return g
+}
+
+func masked(g probes.Group) probes.Group {
+	g.Kind, g.OldestStart, g.NewestStart = probes.KindMasked, time.Time{}, time.Time{}
+	return g
+}
+
 func checkCases() map[string][]checkCase {
 	idle := func(n int) probes.Group { return grp(n, "a", "1.1.1.1", "idle") }
 	both := func(n int) []probes.Group { return []probes.Group{idle(n), grp(n, "a", "1.1.1.2", "idle")} }
@@ -129,6 +146,9 @@ func checkCases() map[string][]checkCase {
 			{"one name holds all", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(8, "backend", "", "idle")), true, `"backend" holds 8 connections while a, b have none`},
 			{"one absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(4, "w:all", "", "idle"), grp(4, "w:b", "", "idle")), true, "while a has none"},
 			{"no name at all", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(8, "", "", "idle")), false, ""},
+			{"as few as may be anybody's", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(3, "backend", "", "idle")), false, ""},
+			{"more than keep_free", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(4, "backend", "", "idle")), true, "holds 4"},
+			{"less than half of what they keep", "match: \"w:{role}\"\nroles: { a: { pool: 5 }, b: { pool: 6 } }", snap(grp(5, "backend", "", "idle")), false, ""},
 			{"too few", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(3, "backend", "", "idle")), false, ""},
 			{"nobody absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(4, "w:a", "", "idle"), grp(9, "backend", "", "idle")), false, ""},
 		},
@@ -179,11 +199,24 @@ func checkCases() map[string][]checkCase {
 			{"two roles fit it", "match: \"{role}\"\nroles: { a: { pool: 10 }, b: { pool: 8 } }", edit(snap(idle(1), grp(1, "b", "", "idle")), limitsOf(18, false)), false, ""},
 			{"walsenders are not counted", one, edit(snap(append(both(1), probes.Group{Kind: "walsender", User: "app", App: "a", N: 9})...), limitsOf(16, false)), false, ""},
 			{"by the match, not seen yet", "roles: { a: { pool: 9, match: { user: app } } }", edit(snap(), limitsOf(8, false)), true, ""},
+			{"one stray session of another login", one, edit(snap(append(both(2), as(grp(1, "a", "1.1.1.1", "idle"), "dana"))...), limitsOf(15, false)), true, "a may open 16"},
+			{"as many of two logins: whose is not known", one, edit(snap(idle(2), as(grp(2, "a", "1.1.1.2", "idle"), "dana")), limitsOf(15, false)), false, ""},
+			{"jobs of a group are not open together", "match: \"{role}\"\nroles: { a: { pool: 4, runs: job, group: g }, b: { pool: 6, runs: job, group: g } }", edit(snap(idle(1), grp(1, "b", "", "idle")), limitsOf(6, false)), false, ""},
+			{"the larger job of a group", "match: \"{role}\"\nroles: { a: { pool: 4, runs: job, group: g }, b: { pool: 6, runs: job, group: g } }", edit(snap(idle(1), grp(1, "b", "", "idle")), limitsOf(5, false)), true, "a, b may open 6"},
+			{"what runs by hand is in no sum", "match: \"{role}\"\nroles: { a: { pool: 9, runs: manual } }", edit(snap(idle(1)), limitsOf(8, false)), false, ""},
+			{"a pooler that has no connection yet", pooled("shop@app: { size: 9 }"), edit(snap(), limitsOf(8, false)), true, "pooler p may open 9"},
+			{"a pooler and a role that connects directly", strings.TrimSuffix(pooled("shop@app: { size: 9 }"), " }") + ", b: { pool: 4 } }", edit(snap(grp(1, "b", "", "idle")), limitsOf(12, false)), true, "b, pooler p may open 13"},
+			{"of a pooler only the pools of that login", pooled("shop@app: { size: 4 }, shop@other: { size: 9 }"), edit(snap(), limitsOf(4, false)), false, ""},
+			{"… beside another that has connections", pooled("shop@app: { size: 9 }, shop@other: { size: 9 }"), edit(snap(grp(3, "w", "", "idle"), as(grp(3, "w", "", "idle"), "other")), limitsOf(8, false)), true, "pooler p may open 9"},
+			{"a pooler whose login is another than its clients'", pooled("shop@web: { size: 9 }"), edit(snap(grp(3, "w", "", "idle")), limitsOf(8, false)), true, "pooler p may open 9"},
 		},
 		"database-limit-low": {
 			{"15 for 16", one, edit(snap(both(1)...), limitsOf(15, false)), true, "database app has CONNECTION LIMIT 15"},
 			{"16 for 16", one, edit(snap(both(1)...), limitsOf(16, false)), false, ""},
 			{"superusers are exempt", one, edit(snap(both(1)...), limitsOf(1, true)), false, ""},
+			{"a pooler that has no connection yet", pooled("app@web: { size: 9 }"), edit(snap(), limitsOf(8, false)), true, "pooler p may open 9"},
+			{"a pooler whose database has another name", pooled("shop@app: { size: 9 }"), edit(snap(grp(3, "w", "", "idle")), limitsOf(8, false)), true, "database app has CONNECTION LIMIT 8; pooler p may open 9"},
+			{"a pooler of another database", pooled("books@web: { size: 9 }"), edit(snap(), limitsOf(8, false)), false, ""},
 		},
 		"app-is-superuser": {
 			{"declared", one, edit(snap(both(1)...), limitsOf(-1, true)), true, "logs in as superuser app (2 connections)"},
@@ -245,6 +278,18 @@ func checkCases() map[string][]checkCase {
 		"needs-session-state": {
 			{"LISTEN", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 1, via: p, extra: { listen: 1 } } }", snap(), true, "LISTEN (listen)"},
 			{"no state", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 1, via: p } }", snap(), false, ""},
+		},
+		"session-pool-short": {
+			{"21 clients, 20 servers", "poolers: { p: { mode: session, pools: { d@u: {} } } }\nroles: { w: { pool: 21, via: p } }", snap(), true, "21 clients > its 20 servers"},
+			{"session is PgBouncer's own default", "poolers: { p: { pools: { d@u: {} } } }\nroles: { w: { pool: 21, via: p } }", snap(), true, "session mode"},
+			{"as many", "poolers: { p: { mode: session, pools: { d@u: {} } } }\nroles: { w: { pool: 20, via: p } }", snap(), false, ""},
+			{"transaction mode", "poolers: { p: { mode: transaction, pools: { d@u: {} } } }\nroles: { w: { pool: 21, via: p } }", snap(), false, ""},
+		},
+		"pooler-bypassed": {
+			{"from another address than the pooler's", bypass, snap(grp(3, "w", "10.0.0.5", "idle"), grp(2, "w", "10.0.0.9", "idle")), true, "w: 3 sessions connect directly, past pooler p"},
+			{"from the pooler's", bypass, snap(grp(3, "w", "10.0.0.9", "idle")), false, ""},
+			{"the pooler's address is not known", pooled("app@app: {}"), snap(grp(3, "w", "10.0.0.5", "idle")), false, ""},
+			{"addresses are masked", bypass, edit(snap(masked(grp(3, "w", "", ""))), func(s *probes.Snapshot) { s.Server.Masked = true }), false, ""},
 		},
 		"group-of-one": {
 			{"mistyped", "roles: { a: { pool: 1, runs: job, group: hook }, b: { pool: 1, runs: job, group: hok }, c: { pool: 1, runs: job, group: hook } }", snap(), true, `b is alone in group hok: nothing else waits for it; did you mean "hook"?`},

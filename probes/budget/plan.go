@@ -72,6 +72,7 @@ type PoolerSum struct {
 	MaxClients  int    `json:"max_clients"` // of all instances
 	ClientsOver bool   `json:"clients_over"`
 	Instances   int    `json:"instances"`
+	Mode        string `json:"mode"` // session, transaction, statement
 }
 
 // Plan adds up the budget as the scenario changes it. The error says which
@@ -216,7 +217,7 @@ func (r *Role) ownsConcurrency() bool {
 // an upper bound, which is what a budget needs.
 func (b *PoolerDecl) sum() PoolerSum {
 	s := PoolerSum{
-		Pooler: b.Name, Instances: b.Instances, MaxClients: mul(b.MaxClientConn, b.Instances),
+		Pooler: b.Name, Instances: b.Instances, Mode: b.Mode, MaxClients: mul(b.MaxClientConn, b.Instances),
 		Kept: mul(b.cut(func(p Pool) int { return p.Min }), b.Instances),
 		Cap:  mul(b.cut(func(p Pool) int { return add(p.Size, p.Reserve) }), b.Instances),
 	}

@@ -19,9 +19,14 @@ type Usage struct {
 	CPUs              int  // 0 unknown
 	Rows              []Row
 	Findings          []probes.Finding
-	// Plan is the file's base added up with this server's limits; nil without a
-	// file.
+	// Plan is the file's base added up with the limits of this server and of the
+	// poolers whose consoles were read; nil without a file.
 	Plan *Sum
+
+	file    *File // with the poolers' live figures; nil without one
+	lim     probes.Limits
+	poolers []probes.Pooler
+	walls   []wall
 }
 
 // Caps are the roles' caps; a role without one is not in it.

@@ -16,6 +16,9 @@ type live struct {
 	u    *Usage
 	plan *plan // the base, with the live server's limits; nil without a file
 	rows []*liveRow
+	// poolers are what consoles said; rowsOf the snapshot's sessions by group.
+	poolers []probes.Pooler
+	rowsOf  map[groupKey][]*probes.Session
 	// walsenders are counted against max_wal_senders, not max_connections; -1
 	// when masked rows hide them.
 	walsenders int
@@ -33,17 +36,25 @@ type liveRow struct {
 	dbs      map[string]int
 	alsoIdle map[string]int // by address: idle connections outside the pool
 	aside    int            // its backends that take no connection slot (walsenders, …)
-	lent     int            // of a role behind a pooler: server connections that bear its name
+	lent     int            // a pooler's server connections that bear the role's name
+	unsure   int            // … of these, and in a pooler's row: those that may connect directly
 }
 
 // Use holds a snapshot against a budget. f may be nil: then every application
 // has its own row and nothing is declared. The snapshot's limits win over the
 // file's. Every client backend is counted in exactly one row; walsenders,
 // parallel workers and the like have slots of their own and are in none.
-// pgsonde's own connections count as idle operators. Neither argument is
-// changed.
-func Use(f *File, s *probes.Snapshot) *Usage {
-	l := &live{f: f, s: s, u: &Usage{Bound: s.Server.Masked, KeepFree: f.keepFree(), CPUs: s.Server.CPUs}}
+// pgsonde's own connections count as idle operators.
+//
+// poolers are what their consoles said. With them, and with the snapshot's
+// sessions, a pooler's server connections are told from sessions that connect
+// directly, and their limits win over the file's too. No argument is changed.
+func Use(f *File, s *probes.Snapshot, poolers ...probes.Pooler) *Usage {
+	f = f.live(poolers)
+	l := &live{f: f, s: s, poolers: poolers, u: &Usage{
+		Bound: s.Server.Masked, KeepFree: f.keepFree(), CPUs: s.Server.CPUs, file: f, lim: s.Limits, poolers: poolers,
+	}}
+	l.rowsOf = l.sessions()
 	l.limits()
 	l.declare()
 	for _, g := range s.Groups {
@@ -63,6 +74,7 @@ func Use(f *File, s *probes.Snapshot) *Usage {
 		l.u.Running = &running
 	}
 	l.u.Free = max(0, l.u.Usable-l.u.Used)
+	l.u.walls = l.walls()
 	l.u.Findings = l.findings()
 	l.order()
 	return l.u
@@ -157,16 +169,28 @@ func (l *live) place(g probes.Group) {
 		l.placeAside(g)
 		return
 	}
-	var m Match
 	if g.State == "starting" && g.User == "" && g.App == "" {
-		m = Match{Role: roleStarting, Origin: BuiltIn} // 18+: still in authentication
-	} else {
-		m = l.f.Match(Who{Kind: g.Kind, App: g.App, User: g.User, Database: g.Database, Addr: g.Addr})
+		l.put(g, Match{Role: roleStarting, Origin: BuiltIn}) // 18+: still in authentication
+		return
 	}
-	if m.Via != "" {
-		l.row(Match{Role: m.Role, Origin: Declared}).lent += g.N
-		m = Match{Role: m.Via, Origin: Pooler}
+	for _, p := range l.split(g) {
+		m, lender, unsure := l.owner(&p)
+		r := l.put(p.Group, m)
+		if unsure {
+			r.unsure += p.N
+		}
+		if lender.Role != "" {
+			from := l.row(Match{Role: lender.Role, Origin: Declared})
+			from.lent += p.N
+			if unsure {
+				from.unsure += p.N
+			}
+		}
 	}
+}
+
+// put counts a group in the row of a match.
+func (l *live) put(g probes.Group, m Match) *liveRow {
 	r := l.row(m)
 	r.groups = append(r.groups, g)
 	r.Now += g.N
@@ -176,6 +200,7 @@ func (l *live) place(g probes.Group) {
 	if m.Also && g.State == "idle" {
 		r.alsoIdle[g.Addr] += g.N
 	}
+	return r
 }
 
 // placeAside notes backends that a role's match names by their kind.
@@ -200,15 +225,15 @@ func (l *live) own(n int) {
 }
 
 // fill works out the figures of a row from its groups. Where rows are masked
-// nothing but the upper bound of now is known; a role behind a pooler is
-// counted in the pooler's row.
+// nothing but the upper bound of now is known. A role behind a pooler is counted
+// in the pooler's row; its own has those that are known to connect directly.
 func (r *liveRow) fill(masked bool) {
 	defer r.note()
 	if r.Cap != nil {
 		r.Over = r.Now > *r.Cap
 	}
 	r.masked = r.masked || masked && r.Now == 0
-	if r.masked || r.Via != "" {
+	if r.masked || r.Via != "" && r.Now == 0 {
 		return
 	}
 	var busy, idle, inTx, running, waiting int
@@ -291,8 +316,12 @@ func (r *liveRow) note() {
 	}
 	if r.role != nil {
 		say(r.role.Runs == RunsOff && r.Now > 0, "declared off, seen")
-		say(r.role.Via != "" && r.lent == 0, "through %s", r.role.Via)
-		say(r.lent > 0, "through %s, where %d bear its name", r.role.Via, r.lent)
+		sure := r.lent - r.unsure
+		say(r.Via != "" && r.Now > 0, "%d past %s", r.Now, r.Via)
+		say(r.Via != "" && r.lent == 0, "through %s", r.Via)
+		say(r.Via != "" && sure > 0, "through %s, where %d bear its name", r.Via, sure)
+		say(r.unsure > 0, "through %s or past it: %d bear its name", r.Via, r.unsure)
+		say(r.Via == "" && sure > 0, "%d more through a pooler", sure)
 		say(r.aside > 0, "%d more that take no slot", r.aside)
 	}
 	for i, p := range r.PodsFull {

@@ -97,38 +97,6 @@ func (p *plan) live(lim probes.Limits) {
 	}
 }
 
-// Room says whether one more replica of a role fits: what is left of the budget
-// then, what it takes, and how many slots are free on the server now.
-type Room struct {
-	Takes int // connections of one replica
-	Left  int // of the peak, or of the pooler's clients, with one more
-	Keep  int // that operators should find
-	Free  int // now
-	Via   string
-}
-
-// OK says that it fits and leaves operators their slots.
-func (r Room) OK() bool { return r.Left >= r.Keep && (r.Via != "" || r.Free >= r.Takes) }
-
-// RoomFor judges one more replica of a role of the file that always runs; false
-// for all others.
-func (u *Usage) RoomFor(role string) (Room, bool) {
-	if u.Plan == nil {
-		return Room{}, false
-	}
-	i := slices.IndexFunc(u.Plan.Roles, func(r RoleSum) bool { return r.Role == role })
-	if i < 0 || u.Plan.Roles[i].Runs != RunsAlways || u.Plan.Roles[i].PerReplica == 0 {
-		return Room{}, false
-	}
-	r := u.Plan.Roles[i]
-	room := Room{Takes: r.PerReplica, Left: u.Plan.Left - r.PerReplica, Keep: u.KeepFree, Free: u.Free, Via: r.Via}
-	if r.Via != "" {
-		p := u.Plan.Poolers[slices.IndexFunc(u.Plan.Poolers, func(p PoolerSum) bool { return p.Pooler == r.Via })]
-		room.Left, room.Keep = p.MaxClients-p.Clients-r.PerReplica, 0
-	}
-	return room, true
-}
-
 // NeedsSession says what session state a role of the file asks for: LISTEN, and
 // session advisory locks.
 func (r *Role) NeedsSession() (listen, advisory bool) {

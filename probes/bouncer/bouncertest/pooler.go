@@ -41,6 +41,8 @@ type Options struct {
 	// Users may log in, with these passwords ("" with auth_type trust, the
 	// default); postgres always may.
 	Users map[string]string
+	// PerUser are the entries of [users], as "app": "pool_mode=session".
+	PerUser map[string]string
 	// Settings of [pgbouncer], over our own.
 	Settings map[string]string
 	TCP      bool // listen on a free port of 127.0.0.1 too
@@ -163,6 +165,12 @@ func layFolder(serverDir string, serverPort int, o Options, port *int) (string, 
 			at = ""
 		}
 		fmt.Fprintf(&ini, "%s = %s%s\n", name, at, databases[name])
+	}
+	if len(o.PerUser) > 0 {
+		ini.WriteString("[users]\n")
+	}
+	for _, u := range slices.Sorted(maps.Keys(o.PerUser)) {
+		fmt.Fprintf(&ini, "%s = %s\n", u, o.PerUser[u])
 	}
 	ini.WriteString("[pgbouncer]\n")
 	for _, k := range slices.Sorted(maps.Keys(set)) {

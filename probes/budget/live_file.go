@@ -1,0 +1,59 @@
+package budget
+
+import (
+	"slices"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
+
+// live is the file with what the poolers' consoles say in place of what it says
+// of them: sizes of the pools, clients of a process, the mode. The file itself is
+// not changed.
+func (f *File) live(poolers []probes.Pooler) *File {
+	if f == nil || !slices.ContainsFunc(poolers, func(x probes.Pooler) bool { return f.Pooler(x.Name) != nil }) {
+		return f
+	}
+	out := *f
+	out.Poolers = nil
+	for _, p := range f.Poolers {
+		c := *p
+		c.Pools = slices.Clone(p.Pools)
+		for i := range poolers {
+			if poolers[i].Name == p.Name {
+				c.learn(&poolers[i])
+			}
+		}
+		out.Poolers = append(out.Poolers, &c)
+	}
+	return &out
+}
+
+// learn takes what a pooler's consoles say.
+func (p *PoolerDecl) learn(x *probes.Pooler) {
+	if x.MaxClients != nil {
+		p.MaxClientConn = min(*x.MaxClients, maxClients)
+	}
+	modes := map[string]bool{}
+	for i := range p.Pools {
+		k := slices.IndexFunc(x.Pools, func(q probes.PoolerPool) bool {
+			return q.Database == p.Pools[i].Database && q.User == p.Pools[i].User
+		})
+		if k < 0 {
+			modes[p.Mode] = true
+			continue
+		}
+		q := &x.Pools[k]
+		if q.Size > 0 {
+			p.Pools[i].Size, p.Pools[i].Reserve = min(q.Size, maxSize), min(q.Reserve, maxSize)
+			p.Pools[i].Min = min(p.Pools[i].Min, p.Pools[i].Size)
+		}
+		modes[q.Mode] = true
+	}
+	if len(modes) == 1 { // else the file's stands for what cannot be said in one word
+		for mode := range modes {
+			if mode != "" {
+				p.Mode = mode
+			}
+		}
+	}
+}
