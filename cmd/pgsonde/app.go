@@ -144,6 +144,9 @@ func (a *app) loadBudget(path string) (*budget.File, error) {
 	if all := budget.FileErrors(nil); errors.As(err, &all) && len(all) > 1 {
 		return nil, fmt.Errorf("%w (and %d more)", all[0], len(all)-1)
 	}
+	if err == nil && f.Empty() {
+		return nil, fmt.Errorf("%s: an empty budget, which declares nothing; pgsonde budget init drafts one", path)
+	}
 	return f, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
 )
 
@@ -24,12 +25,9 @@ type budgetCheckCmd struct {
 
 // Run prints the sum of one scenario.
 func (c *budgetCheckCmd) Run(a *app) error {
-	f, err := a.loadBudget(c.File)
+	f, err := a.loadSums(c.File)
 	if err != nil {
 		return err
-	}
-	if len(f.Roles)+len(f.Poolers) == 0 {
-		a.hint("%s declares no role and no pooler: the sum is of nothing", c.File)
 	}
 	changes := c.Scenario
 	if c.MaxConnections != nil {
@@ -54,14 +52,29 @@ func (c *budgetCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if sum.Verdict != budget.OK && (sum.Verdict != budget.Low || a.cli.FailOn == "warn") && a.cli.FailOn != "never" {
-		return errFound
+	return a.verdict(sum.Findings) // a verdict that is not ok has its finding
+}
+
+// loadSums reads a budget that has something to add up.
+func (a *app) loadSums(path string) (*budget.File, error) {
+	f, err := a.loadBudget(path)
+	if err == nil && len(f.Roles)+len(f.Poolers) == 0 {
+		err = fmt.Errorf("%s: declares no role and no pooler, so there is nothing to add up", path)
 	}
-	return a.verdict(sum.Findings)
+	return f, err
+}
+
+// outcome is a sum's verdict in one word, which is about the server's slots; what
+// fails beside them, such as a pooler's clients, makes it "fails".
+func outcome(s *budget.Sum) string {
+	if s.Verdict == budget.OK && slices.ContainsFunc(s.Findings, func(f probes.Finding) bool { return f.Severity == probes.Error }) {
+		return "fails"
+	}
+	return string(s.Verdict)
 }
 
 func writeSum(w io.Writer, s *budget.Sum) {
-	fmt.Fprintf(w, "%s: %s\n", s.Scenario, strings.ToUpper(string(s.Verdict)))
+	fmt.Fprintf(w, "%s: %s\n", s.Scenario, strings.ToUpper(outcome(s)))
 	fmt.Fprintf(w, "usable %d of %d, steady %d (kept %d), jobs %d, surge %d, peak %d, left %d, keep free %d\n\n",
 		s.Usable, s.MaxConnections, s.Steady, s.Kept, s.Jobs, s.Surge, s.Peak, s.Left, s.KeepFree)
 	g := grid{head: []string{"role", "kind", "runs", ">copies", ">each", ">kept", ">cap", ">surge", "note"}}
@@ -117,7 +130,7 @@ type budgetPlanCmd struct {
 
 // Run prints the base and every scenario side by side.
 func (c *budgetPlanCmd) Run(a *app) error {
-	f, err := a.loadBudget(c.File)
+	f, err := a.loadSums(c.File)
 	if err != nil {
 		return err
 	}
@@ -141,7 +154,25 @@ func (c *budgetPlanCmd) Run(a *app) error {
 		}
 	}
 	if a.cli.Format == "json" {
-		return a.printJSON(map[string]any{"schema": "pgsonde/budget-plan/1", "scenarios": sums})
+		err = a.printJSON(planDocument{"pgsonde/budget-plan/1", outcome(worstSum(sums)), worstSum(sums).Scenario, sums})
+	} else {
+		err = a.print(func(w io.Writer) { writePlan(w, c.File, sums) })
 	}
-	return a.print(func(w io.Writer) { writePlan(w, c.File, sums) })
+	if err != nil {
+		return err
+	}
+	var findings []probes.Finding
+	for _, s := range sums {
+		findings = append(findings, s.Findings...)
+	}
+	return a.verdict(findings)
+}
+
+// planDocument is the JSON of budget plan: the worst outcome, of which scenario
+// it is, and the sums.
+type planDocument struct {
+	Schema    string        `json:"schema"`
+	Verdict   string        `json:"verdict"`
+	Worst     string        `json:"worst"`
+	Scenarios []*budget.Sum `json:"scenarios"`
 }

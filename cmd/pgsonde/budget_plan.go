@@ -19,6 +19,10 @@ func writePlan(w io.Writer, file string, sums []*budget.Sum) {
 	base := sums[0]
 	fmt.Fprintf(w, "Connection budget of %s: %d slots, %d of them usable, %d kept free for operators.\n\n",
 		clean.Line(filepath.Base(file)), base.MaxConnections, base.Usable, base.KeepFree)
+	for _, line := range broken(clean.Line(overall(sums)), 80) {
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintln(w)
 	writeScenarios(w, sums)
 	fmt.Fprintln(w)
 	writePlanRoles(w, base)
@@ -30,6 +34,43 @@ func writePlan(w io.Writer, file string, sums []*budget.Sum) {
 	if cured {
 		fmt.Fprintln(w, "\nNot max_connections alone: raising it needs a restart and memory for every slot.")
 	}
+}
+
+// outcomes are what a sum can come to, best first.
+func outcomes() []string {
+	return []string{string(budget.OK), string(budget.Low), "fails", string(budget.OverAtPeak), string(budget.Over)}
+}
+
+// worstSum is the first of the sums with the worst outcome.
+func worstSum(sums []*budget.Sum) *budget.Sum {
+	return slices.MaxFunc(sums, func(a, b *budget.Sum) int {
+		return slices.Index(outcomes(), outcome(a)) - slices.Index(outcomes(), outcome(b))
+	})
+}
+
+// overall says every outcome with its scenarios, the worst first.
+func overall(sums []*budget.Sum) string {
+	var parts []string
+	for _, o := range slices.Backward(outcomes()) {
+		var names []string
+		for _, s := range sums {
+			if outcome(s) == o {
+				names = append(names, quoteList(s.Scenario))
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s)", o, strings.Join(names, ", ")))
+		}
+	}
+	return "Overall: " + strings.Join(parts, "; ") + "."
+}
+
+// quoteList is a name as it stands in a list: in quotes when it has a comma.
+func quoteList(name string) string {
+	if strings.Contains(name, ",") {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // nameWidth is where names are broken, so that a table has 80 columns.
@@ -49,7 +90,7 @@ func writeScenarios(w io.Writer, sums []*budget.Sum) {
 			row = append(row, strconv.Itoa(s.Usable))
 		}
 		row = append(row, strconv.Itoa(s.Steady), strconv.Itoa(s.Jobs), strconv.Itoa(s.Surge), strconv.Itoa(s.Peak), strconv.Itoa(s.Left))
-		t.add(append(row, string(s.Verdict))...)
+		t.add(append(row, outcome(s))...)
 	}
 	t.write(w)
 }
@@ -116,7 +157,7 @@ func writeProblems(w io.Writer, s *budget.Sum) {
 	if len(items) == 0 {
 		return
 	}
-	bullets(w, s.Scenario+": "+string(s.Verdict), items)
+	bullets(w, s.Scenario+": "+outcome(s), items)
 	bullets(w, "What alone would make it fit", s.Cures)
 }
 

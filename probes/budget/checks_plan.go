@@ -19,8 +19,9 @@ func planRules() []check {
 		{Rule{"pooler-server-over", probes.Error, "a pooler's server side alone is more than the server's slots", bouncer}, nil},
 		{Rule{"session-pool-short", probes.Warn, "a pooler in session mode has fewer servers than clients, each of which keeps one while it is connected", "PgBouncer docs: pool_mode"}, nil},
 		{Rule{"needs-session-state", probes.Warn, "a role that needs session state goes through a pooler that does not keep it", "PgBouncer features by pooling mode: LISTEN and session advisory locks need session pooling"}, nil},
-		{Rule{"contract-order", probes.Warn, "a contract's times are not in order: the outer gives up before the inner", "connect wait < statement_timeout < client's query timeout < deadline"}, nil},
+		{Rule{"contract-order", probes.Warn, "a contract's times are not in order: the outer gives up before the inner", "connect wait, lock_timeout < statement_timeout < client's query timeout, transaction_timeout < deadline"}, nil},
 		{Rule{"group-of-one", probes.Warn, "a group has one member, and another group a name so near that it is a typing mistake", formulaSource}, nil},
+		{Rule{"role-never-matches", probes.Warn, "no session can be of a role, or of one of its rules: another rule takes all first, or its name is longer than any", "the order of Match; PostgreSQL cuts names to 63 bytes (NAMEDATALEN - 1)"}, nil},
 		{Rule{"scenario-without-effect", probes.Info, "a surge is asked of a role that is off or has no replicas", formulaSource}, nil},
 	}
 }
@@ -83,6 +84,7 @@ func lintFindings(f *File, p *plan) []probes.Finding {
 		}
 	}
 	out = append(out, groupsOfOne(p)...)
+	out = append(out, f.never...)
 	for _, c := range f.Settings {
 		out = append(out, contractOrder(f.Contract(c.Role), c)...)
 	}
@@ -136,34 +138,4 @@ func sessionState(p *plan, r *Role) []probes.Finding {
 	return []probes.Finding{found("needs-session-state", probes.Warn, r.Name,
 		fmt.Sprintf("%s needs %s; pooler %s in %s mode does not keep session state", r.Name, strings.Join(why, " and "), r.Via, p.pooler(r.Via).Mode),
 		"let these connections go through a session pool, or directly, as a role of their own without via:", map[string]any{"via": r.Via})}
-}
-
-// contractOrder: each time of c must be shorter than the next that is declared.
-// A pair that own does not touch is default's, and said there.
-func contractOrder(c, own Contract) []probes.Finding {
-	chain := []struct {
-		name string
-		s    float64
-		own  bool
-	}{
-		{"connect_wait", c.ConnectWait.Seconds(), own.ConnectWait > 0},
-		{"statement_timeout", c.StatementTimeout.Seconds(), own.StatementTimeout > 0},
-		{"query_timeout", c.QueryTimeout.Seconds(), own.QueryTimeout > 0},
-		{"client_timeout", c.ClientTimeout.Seconds(), own.ClientTimeout > 0},
-		{"deadline", c.Deadline.Seconds(), own.Deadline > 0},
-	}
-	var out []probes.Finding
-	last := 0
-	for i := 1; i < len(chain); i++ {
-		if chain[i].s == 0 {
-			continue
-		}
-		if a, b := chain[last], chain[i]; a.s > 0 && a.s >= b.s && (a.own || b.own) {
-			out = append(out, found("contract-order", probes.Warn, c.Role,
-				fmt.Sprintf("settings of %s: %s %s is not less than %s %s: the outer gives up first", c.Role, a.name, age(a.s), b.name, age(b.s)),
-				fmt.Sprintf("make %s shorter or %s longer", a.name, b.name), map[string]any{a.name + "_s": a.s, b.name + "_s": b.s}))
-		}
-		last = i
-	}
-	return out
 }

@@ -149,6 +149,11 @@ func fileDiffers(l *live) []probes.Finding {
 			ev[key] = map[string]any{"server": is, "file": said}
 		}
 	}
+	if _, told := l.f.Server.onServer(lim); told {
+		said := l.f.Server.ProviderReserved
+		diffs = append(diffs, fmt.Sprintf("provider_reserved of %d cannot be of this server, which has %s, and is left out", said, plural(lim.MaxConnections, "slot")))
+		ev["provider_reserved"] = map[string]any{"server": nil, "file": said}
+	}
 	if len(diffs) == 0 {
 		return nil
 	}

@@ -31,6 +31,11 @@ func aged(g probes.Group, query, inState float64) probes.Group {
 	return g
 }
 
+func waiting(g probes.Group, wait float64) probes.Group {
+	g.WaitS = wait
+	return g
+}
+
 func born(g probes.Group, ago time.Duration) probes.Group {
 	g.OldestStart = now.Add(-ago)
 	return g
@@ -77,10 +82,15 @@ func masked(g probes.Group) probes.Group {
 func checkCases() map[string][]checkCase {
 	idle := func(n int) probes.Group { return grp(n, "a", "1.1.1.1", "idle") }
 	both := func(n int) []probes.Group { return []probes.Group{idle(n), grp(n, "a", "1.1.1.2", "idle")} }
+	const providers = "match: \"{role}\"\nserver: { max_connections: 100, provider_reserved: 40 }\nroles: { a: { pool: 10 } }\n"
+	small := func(s *probes.Snapshot) { s.Limits.MaxConnections = 20 }
+	timed := one + "settings: { default: { lock_timeout: 5s, transaction_timeout: 60s, deadline: 2min } }\n"
+	timedJob := "match: \"{role}\"\nroles: { j: { pool: 1, runs: job } }\nsettings: { j: { deadline: 10min } }\n"
 	contract := one + "settings: { default: { statement_timeout: 10s, idle_in_transaction: 30s, connect_wait: 5s } }\n"
 	return map[string][]checkCase{
 		"slots-full": {
 			{"all taken", one, snap(grp(97, "x", "", "idle")), true, "all 97 usable slots"},
+			{"more kept by a provider than there is", providers, edit(snap(grp(5, "a", "", "idle")), small), false, ""},
 			{"one free", one, snap(grp(96, "x", "", "idle")), false, ""},
 			{"without a file", "", snap(grp(98, "x", "", "idle")), true, "and 1 of the reserved"},
 		},
@@ -241,6 +251,8 @@ func checkCases() map[string][]checkCase {
 			{"80, file 100", "server: { max_connections: 100 }", edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 80 }), true, "max_connections is 80, the file says 100"},
 			{"same", "server: { max_connections: 100, superuser_reserved: 3, version: 16, cpus: 4 }", snap(), false, ""},
 			{"not said", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 80 }), false, ""},
+			{"more kept by a provider than there is", providers, edit(snap(grp(5, "a", "", "idle")), small), true, "max_connections is 20, the file says 100; provider_reserved of 40 cannot be of this server, which has 20 slots, and is left out"},
+			{"kept by a provider", "server: { provider_reserved: 10 }", snap(), false, ""},
 			{"version", "server: { version: 15 }", snap(), true, "version is 16, the file says 15"},
 		},
 		"no-operator-reserve": {
@@ -258,6 +270,7 @@ func checkCases() map[string][]checkCase {
 		"steady-over-usable": {
 			{"live server is smaller", one, edit(snap(), func(s *probes.Snapshot) { s.Limits.MaxConnections = 15 }), true, "may open 16 connections; 12 slots"},
 			{"fits", one, snap(), false, ""},
+			{"more kept by a provider than there is", providers, edit(snap(), small), false, ""},
 		},
 		"peak-over-usable": {
 			{"jobs", one + "  \n", snap(), false, ""},
@@ -298,7 +311,56 @@ func checkCases() map[string][]checkCase {
 			{"no group", "roles: { a: { pool: 1, runs: job } }", snap(), false, ""},
 			{"alone, and no other like it", "roles: { a: { pool: 1, runs: job, group: hook }, b: { pool: 1, runs: job, group: nightly } }", snap(), false, ""},
 		},
+		"lock-wait-over-contract": {
+			{"9 s of 5", timed, snap(waiting(grp(1, "a", "", "active/lock"), 9)), true, "waits 9 s for a lock; its contract is 5 s"},
+			{"within the grace", timed, snap(waiting(grp(1, "a", "", "active/lock"), 6)), false, ""},
+			{"no lock_timeout", one, snap(waiting(grp(1, "a", "", "active/lock"), 900)), false, ""},
+			{"an operator's", timed, snap(waiting(grp(1, "psql", "", "active/lock"), 900)), false, ""},
+		},
+		"transaction-over-contract": {
+			{"70 s of 60", timed, snap(aged(grp(1, "a", "", "active"), 70, 70)), true, "a transaction is 70 s old; its contract is 60 s, and this server has no transaction_timeout"},
+			{"on 17", timed, edit(snap(aged(grp(1, "a", "", "active"), 70, 70)), func(s *probes.Snapshot) { s.Server.VersionNum = 170004 }), true, "so transaction_timeout is not in force there"},
+			{"61 s", timed, snap(aged(grp(1, "a", "", "active"), 61, 61)), false, ""},
+			{"idle since long", timed, snap(aged(grp(1, "a", "", "idle"), -1, 900)), false, ""},
+			{"expected", strings.Replace(timed, "replicas: 2", "replicas: 2, expect: long-statements", 1), snap(aged(grp(1, "a", "", "active"), 70, 70)), false, ""},
+		},
+		"deadline-passed": {
+			{"a request of 2 min", timed, snap(aged(grp(1, "a", "", "active"), 130, 130)), true, "a: a transaction is 2 min old; its deadline is 2 min"},
+			{"in time", timed, snap(aged(grp(1, "a", "", "active"), 119, 119)), false, ""},
+			{"a job of 10 min", timedJob, snap(born(grp(1, "j", "", "idle"), 11*time.Minute)), true, "j: a session of this job is 11 min old; its deadline is 10 min"},
+			{"a job in time", timedJob, snap(born(grp(1, "j", "", "idle"), 9*time.Minute)), false, ""},
+			{"a job under the deadline of requests", strings.Replace(timed, "roles: { ", "roles: { j: { pool: 1, runs: job }, ", 1), snap(born(grp(1, "j", "", "idle"), time.Hour)), false, ""},
+		},
+		"role-never-matches": {
+			{"behind a wildcard", "roles: { a: { pool: 1, match: \"w:*\" }, b: { pool: 1, match: \"w:b\" } }", snap(), true, "b can never match: application_name w:* of role a takes all of application_name w:b"},
+			{"before it", "roles: { b: { pool: 1, match: \"w:b\" }, a: { pool: 1, match: \"w:*\" } }", snap(), false, ""},
+			{"by its own name", "roles: { a: { pool: 1, match: \"*\" }, b: { pool: 1 } }", snap(), true, "takes all of application_name b"},
+			{"by the file's pattern, which comes last", "match: \"w:{role}\"\nroles: { b: { pool: 1 }, a: { pool: 1, match: \"w:*\" } }", snap(), true, "b can never match"},
+			{"by user", "roles: { a: { pool: 1, match: { user: u } }, b: { pool: 1, match: { user: u, db: d } } }", snap(), true, "user=u of role a takes all of user=u db=d"},
+			{"by another user", "roles: { a: { pool: 1, match: { user: u } }, b: { pool: 1, match: { user: v, db: d } } }", snap(), false, ""},
+			{"by address", "roles: { a: { pool: 1, match: { addr: 10.0.0.0/8 } }, b: { pool: 1, match: { addr: 10.9.0.0/16 } } }", snap(), true, ""},
+			{"by a smaller address", "roles: { a: { pool: 1, match: { addr: 10.9.0.0/16 } }, b: { pool: 1, match: { addr: 10.0.0.0/8 } } }", snap(), false, ""},
+			{"by a regular expression", "roles: { a: { pool: 1, match: \"~^w\" }, b: { pool: 1, match: \"w:b\" } }", snap(), true, ""},
+			{"which does not", "roles: { a: { pool: 1, match: \"~^w$\" }, b: { pool: 1, match: \"w:b\" } }", snap(), false, ""},
+			{"a wildcard that is wider", "roles: { a: { pool: 1, match: \"w:?\" }, b: { pool: 1, match: \"w:*\" } }", snap(), false, ""},
+			{"a wildcard in a wildcard", "roles: { a: { pool: 1, match: \"w*\" }, b: { pool: 1, match: \"w:?-*\" } }", snap(), true, ""},
+			{"one rule of two", "roles: { a: { pool: 1, match: \"w:*\" }, b: { pool: 1, match: [\"w:b\", x] } }", snap(), true, "a rule of b can never match"},
+			{"by a pooler", "poolers: { p: { match: { user: u }, pools: { d@u: {} } } }\nroles: { b: { pool: 1, match: { user: u } } }", snap(), true, "user=u of pooler p"},
+			{"another kind of backend", "roles: { a: { pool: 1, match: { user: u, kind: walsender } }, b: { pool: 1, match: { user: u } } }", snap(), false, ""},
+			{"63 bytes with the pattern", "match: \"shop:{role}\"\nroles: { " + strings.Repeat("x", 58) + ": { pool: 1 } }", snap(), false, ""},
+			{"64 bytes with the pattern", "match: \"shop:{role}\"\nroles: { " + strings.Repeat("x", 59) + ": { pool: 1 } }", snap(), true, "its application_name of 64 bytes is cut to 63"},
+			{"64 bytes of a match", "roles: { a: { pool: 1, match: { user: " + strings.Repeat("u", 64) + " } } }", snap(), true, "its user of 64 bytes"},
+			{"a wildcard after 63", "roles: { a: { pool: 1, match: \"" + strings.Repeat("u", 63) + "*\" } }", snap(), false, ""},
+			{"a name that the pattern cannot give", "match: \"~^w:(?P<role>[a-z]+)$\"\nroles: { a-1: { pool: 1 } }", snap(), true, "gives no such name"},
+			{"one that it can", "match: \"~^w:(?P<role>[a-z]+)$\"\nroles: { a: { pool: 1 } }", snap(), false, ""},
+		},
 		"contract-order": {
+			{"a lock's wait before the statement", "settings: { default: { lock_timeout: 10s, statement_timeout: 10s } }", snap(), true, "lock_timeout 10 s is not less than statement_timeout 10 s"},
+			{"a lock's wait in order", "settings: { default: { lock_timeout: 2s, statement_timeout: 10s } }", snap(), false, ""},
+			{"a transaction shorter than its statement", "settings: { default: { statement_timeout: 10s, transaction_timeout: 10s } }", snap(), true, "statement_timeout 10 s is not less than transaction_timeout"},
+			{"a transaction shorter than its idling", "settings: { default: { idle_in_transaction: 30s, transaction_timeout: 20s } }", snap(), true, "idle_in_transaction 30 s is not less than transaction_timeout"},
+			{"a transaction beyond its deadline", "settings: { default: { transaction_timeout: 60s, deadline: 30s } }", snap(), true, "transaction_timeout 60 s is not less than deadline"},
+			{"a statement beyond its deadline, once", "settings: { default: { statement_timeout: 60s, deadline: 30s } }", snap(), true, "statement_timeout 60 s is not less than deadline"},
 			{"query before statement", "settings: { default: { statement_timeout: 30s, query_timeout: 20s } }", snap(), true, "the outer gives up first"},
 			{"in order", "settings: { default: { statement_timeout: 10s, query_timeout: 20s } }", snap(), false, ""},
 		},
@@ -352,6 +414,22 @@ func checkFindings(t *testing.T, fs []probes.Finding) {
 		if strings.Contains(f.Action, "max_connections") && !strings.Contains(f.Action, "restart") {
 			t.Errorf("%s raises max_connections without its price: %s", f.Rule, f.Action)
 		}
+	}
+}
+
+// TestFileOfAnotherServer: no figure goes below zero, here and in what-if, where a
+// file's provider_reserved cannot be of the server.
+func TestFileOfAnotherServer(t *testing.T) {
+	f := mustParse(t, "server: { max_connections: 100, provider_reserved: 40 }\nroles: { a: { pool: 10 } }")
+	s := snap()
+	s.Limits.MaxConnections = 20
+	u := Use(f, s)
+	if u.Usable != 17 || u.Free != 17 || u.Plan.Usable != 17 || u.Plan.Left != 7 || u.ProviderReserved != 0 {
+		t.Errorf("usable %d, free %d, plan %+v", u.Usable, u.Free, u.Plan)
+	}
+	sum, err := WhatIf(f, s.Limits, nil, nil)
+	if err != nil || sum.Usable != 17 || sum.Left != 7 {
+		t.Errorf("what if: %v %+v", err, sum)
 	}
 }
 

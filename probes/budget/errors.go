@@ -63,13 +63,38 @@ func nearest(got string, known []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// didYouMean is the nearest known name, else the list of them when it is short.
+// didYouMean is the nearest known name, and the known ones.
 func didYouMean(got string, known []string) string {
-	if near := nearest(got, known); near != "" || len(known) == 0 || len(known) > 12 {
-		return near
+	near := nearest(got, known)
+	return near + knownList(near != "", known)
+}
+
+// maxListed bounds a list of known names.
+const maxListed = 24
+
+// knownList is "; known: a, b, c", after a question " Known: a, b, c". Names of
+// several words are in quotes: they may have commas themselves.
+func knownList(asked bool, known []string) string {
+	if len(known) == 0 {
+		return ""
 	}
-	sorted := slices.Sorted(slices.Values(known))
-	return "; known: " + strings.Join(sorted, ", ")
+	var out []string
+	for _, name := range slices.Sorted(slices.Values(known)) {
+		if strings.ContainsAny(name, " ,;") {
+			name = fmt.Sprintf("%q", name)
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	more := ""
+	if n := len(out) - maxListed; n > 0 {
+		out, more = out[:maxListed], fmt.Sprintf(" and %d more", n)
+	}
+	if asked {
+		return " Known: " + strings.Join(out, ", ") + more
+	}
+	return "; known: " + strings.Join(out, ", ") + more
 }
 
 // distance counts the insertions, deletions, replacements and swaps of

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/pgsonde/pgsonde/probes"
 )
 
 // File is a budget: what a server's connections are meant to be used for.
@@ -21,7 +23,9 @@ type File struct {
 	Settings  []Contract // of "default" and of roles, in file order
 	Scenarios []NamedScenario
 
-	capture *pattern
+	capture   *pattern
+	keepGiven bool             // keep_free was given
+	never     []probes.Finding // roles that no session can be of
 }
 
 // ServerDecl is the file's server section. The live server's own figures win
@@ -35,6 +39,19 @@ type ServerDecl struct {
 	Version           int // major; 0 unknown
 
 	declared map[string]int // what the file says, by key: the value
+}
+
+// onServer is the file's server with the limits of a live one, where those are
+// known. A provider's slots that such a server cannot keep, since its others are
+// fewer, are of another server: they are left out, and told.
+func (s ServerDecl) onServer(lim probes.Limits) (out ServerDecl, told bool) {
+	if lim.MaxConnections > 0 {
+		s.MaxConnections, s.SuperuserReserved, s.Reserved = lim.MaxConnections, lim.SuperuserReserved, lim.Reserved
+	}
+	if s.ProviderReserved > 0 && s.usable() <= 0 {
+		s.ProviderReserved, told = 0, true
+	}
+	return s, told
 }
 
 // defaultKeepFree is what operators need when the file does not say: as many as
@@ -64,13 +81,14 @@ type Role struct {
 	Surge       Surge
 	Runs        Runs
 	Group       string // of its members only one runs at a time
-	Concurrency int    // of a job: how many at once
+	Concurrency int    // of a job, or of what is started by hand: how many at once
 	Via         string // pooler it connects through
 	Expect      []string
 
 	kind          kind
 	contract      Contract
 	replicasGiven bool
+	atOnce        bool   // concurrency was given
 	match         []rule // explicit match
 	also          []rule // more names of the same role
 }
@@ -152,6 +170,11 @@ type NamedScenario struct {
 	Name  string
 	Line  int
 	Items []string
+}
+
+// Empty: it declares nothing at all.
+func (f *File) Empty() bool {
+	return f == nil || len(f.Roles)+len(f.Poolers)+len(f.Settings)+len(f.Scenarios)+len(f.Server.declared) == 0 && f.capture == nil && !f.keepGiven
 }
 
 // Role is the declared role of that name, nil when there is none.

@@ -85,6 +85,44 @@ func (k kind) paramNames() []string {
 	return out
 }
 
+// firstNames are the names of the parameters without the stacks' own words.
+func (k kind) firstNames() []string {
+	var out []string
+	for _, p := range k.params {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+// idleParams are given parameters that have no effect beside the others, one
+// line each.
+func (k kind) idleParams(given map[string]int) []string {
+	var out []string
+	idle := func(name, why string) {
+		if _, ok := given[name]; ok {
+			out = append(out, fmt.Sprintf("%s has no effect %s", name, why))
+		}
+	}
+	_, hasMax := given["max"]
+	_, hasLimit := given["connection_limit"]
+	switch {
+	case k.name == "sqlalchemy" && given["null_pool"] == 1:
+		idle("pool_size", "with null_pool, which has no pool")
+		idle("max_overflow", "with null_pool, which has no pool")
+	case k.name == "sqlalchemy":
+		idle("threads", "without null_pool: the pool bounds what is open")
+	case k.name == "deadpool":
+		idle("min", "on deadpool, which keeps all it opens")
+	case k.name == "odoo" && given["workers"] == 0:
+		idle("cron", "without workers: one process serves all")
+		idle("gevent", "without workers: one process serves all")
+	}
+	if hasMax || hasLimit {
+		idle("cpus", "beside the size that it would give")
+	}
+	return out
+}
+
 // parse reads the value of parameter p of this kind.
 func (k kind) parse(p param, what, text string) (int, error) {
 	if v, ok := truth(text); ok && p.flag {

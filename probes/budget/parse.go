@@ -27,7 +27,7 @@ func Parse(name string, data []byte) (*File, error) {
 			r.server(f, e.val)
 		case "keep_free":
 			if n, ok := r.number(e.val, "keep_free", 0, maxSize); ok {
-				f.KeepFree = n
+				f.KeepFree, f.keepGiven = n, true
 			}
 		case "match":
 			r.captureRule(f, e.val)
@@ -50,6 +50,7 @@ func Parse(name string, data []byte) (*File, error) {
 	r.references(f)
 	r.sameMatches(f)
 	if len(r.errs) == 0 {
+		f.never = neverMatches(f)
 		r.scenarios(f, scenarios)
 	}
 	return fileOrError(f, r)

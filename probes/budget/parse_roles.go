@@ -1,7 +1,9 @@
 package budget
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -68,8 +70,24 @@ func (r *reader) role(e entry) *Role {
 	if out.match == nil && strings.ContainsFunc(out.Name, func(c rune) bool { return c < ' ' || c > '~' }) {
 		r.errorf(e.line, "%s: PostgreSQL keeps only printable ASCII of an application_name, so no session has this name; give it match:", what)
 	}
-	if out.Group != "" && out.Runs == RunsAlways {
-		r.errorf(e.line, "%s: a group is for jobs, of which one runs at a time; runs: job", what)
+	for _, idle := range append(out.idleKeys(), out.kind.idleParams(out.Params)...) {
+		r.errorf(e.line, "%s: %s", what, idle)
+	}
+	return out
+}
+
+// idleKeys are what a role says that can have no effect on how it runs.
+func (r *Role) idleKeys() []string {
+	var out []string
+	steady, job := r.Runs == RunsAlways, r.Group != "" || r.atOnce
+	if r.Group != "" && (steady || r.Runs == RunsManual) {
+		out = append(out, "a group is for jobs, of which one runs at a time; runs: job")
+	}
+	if r.atOnce && steady {
+		out = append(out, "concurrency is how many of a job run at once (runs: job, or manual); what always runs has replicas and processes")
+	}
+	if r.Surge.Declared && !steady && (r.Runs != RunsOff || job) {
+		out = append(out, "surge is the extra replicas of a deploy, which only what always runs has; a job's copies are its concurrency")
 	}
 	return out
 }
@@ -80,7 +98,11 @@ func (r *reader) roleParam(role *Role, p param, x entry) {
 		r.errorf(x.line, "%s is said twice: it is another name of %s", what, p.name)
 		return
 	}
-	text, ok := r.text(x.val, what)
+	must := mustBeNumber
+	if p.flag {
+		must = "must be on or off"
+	}
+	text, ok := r.scalar(x.val, what, must)
 	if !ok {
 		return
 	}
@@ -102,11 +124,11 @@ func (r *reader) roleKey(role *Role, x entry) {
 	case "replicas":
 		role.Replicas, role.replicasGiven = r.count(x, what, 0), true
 	case "concurrency":
-		role.Concurrency = r.count(x, what, 1)
+		role.Concurrency, role.atOnce = r.count(x, what, 1), true
 	case "extra":
 		r.extra(role, x, what)
 	case "surge":
-		if text, ok := r.text(x.val, what); ok {
+		if text, ok := r.scalar(x.val, what, "must be a whole number, or a percentage of the replicas: 1, 25%"); ok {
 			s, err := parseSurge(text, what)
 			if err != nil {
 				r.errorf(x.line, "%s", err)
@@ -128,7 +150,7 @@ func (r *reader) roleKey(role *Role, x entry) {
 	case "expect":
 		role.Expect = r.expect(x, what)
 	default:
-		r.unknown(x, "role "+role.Name, slices.Concat(commonRoleKeys(), role.kind.paramNames()))
+		r.unknownOf(x, "role "+role.Name, slices.Concat(commonRoleKeys(), role.kind.paramNames()), slices.Concat(role.kind.firstNames(), commonRoleKeys()))
 	}
 }
 
@@ -157,6 +179,9 @@ func parseSurge(text, what string) (Surge, error) {
 		hi = 1000
 	}
 	n, err := wholeNumber(digits, what, 0, hi)
+	if _, none := strconv.Atoi(digits); none != nil {
+		err = fmt.Errorf("%s is %q; it must be a whole number, or a percentage of the replicas: 1, 25%%", what, text)
+	}
 	return Surge{Declared: true, N: n, Percent: percent}, err
 }
 

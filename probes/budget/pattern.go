@@ -15,6 +15,8 @@ type pattern struct {
 	text string
 	re   *regexp.Regexp
 	hole int // submatch that is {role}; 0 none
+	// whole: text is one name, without signs that stand for others.
+	whole bool
 }
 
 func (p *pattern) fits(s string) bool { return p.re.MatchString(s) }

@@ -193,7 +193,7 @@ func (p *plan) roleSum(r *Role) RoleSum {
 	s.PerProcess, s.keptPer = add(limit, s.extras), add(kept, s.extras)
 	s.PerReplica = mul(s.PerProcess, s.Processes)
 	copies := s.Replicas
-	if r.Runs == RunsJob && !r.ownsConcurrency() {
+	if !r.ownsConcurrency() { // 1 unless it is a job, or started by hand
 		copies = mul(copies, r.Concurrency)
 	}
 	s.Kept, s.Cap = mul(s.keptPer, s.Processes, copies), mul(s.PerReplica, copies)

@@ -29,6 +29,9 @@ func TestPlanEdges(t *testing.T) {
 		{"job that may overlap", `roles: { a: { pool: 10, runs: job, concurrency: 3 } }`, "base", 0, 30, 0},
 		{"concurrency of sidekiq is its threads", `roles: { a: { kind: sidekiq, concurrency: 3, runs: job } }`, "base", 0, 5, 0},
 		{"manual is never added", `roles: { a: { pool: 10, runs: manual } }`, "base", 0, 0, 0},
+		{"manual, several at once", `roles: { a: { pool: 10, runs: manual, concurrency: 3 } }`, "a=on", 30, 0, 0},
+		{"off, and a job of a group when it is on", `roles: { a: { pool: 10, runs: off, group: g } }`, "a=on", 0, 10, 0},
+		{"off, and a job of several when it is on", `roles: { a: { pool: 10, runs: off, concurrency: 3 } }`, "a=on", 0, 30, 0},
 		{"manual switched on", `roles: { a: { pool: 10, runs: manual } }`, "a=on", 10, 0, 0},
 		{"job switched off", `roles: { a: { pool: 10, runs: job } }`, "a=off", 0, 0, 0},
 		{"on leaves a job a job", `roles: { a: { pool: 10, runs: job } }`, "a=on", 0, 10, 0},
@@ -147,6 +150,7 @@ func TestScenarioErrors(t *testing.T) {
 		{"server.max_connections=2", "keeps more slots"},
 		{"metric on", `did you mean "metrics on"?`},
 		{"", "is no scenario"},
+		{"zzz", `known: compose, "metrics on", "one more api", "one more slack", "rolling deploy"`},
 		{"nobody.pool=3", `no role "nobody.pool"`},
 		{"base,nonsense", "is no scenario"},
 	} {
@@ -159,6 +163,13 @@ func TestScenarioErrors(t *testing.T) {
 	}
 	if got := mustPlan(t, f, "metrics on", "api+1").Scenario; got != "metrics on,api+1" {
 		t.Errorf("combined name %q", got)
+	}
+}
+
+// TestManualAtOnce: what is started by hand is listed as often as it may run.
+func TestManualAtOnce(t *testing.T) {
+	if s := mustPlan(t, mustParse(t, "roles: { a: { pool: 10, runs: manual, concurrency: 3 } }")); s.Manual != 30 {
+		t.Errorf("manual %d, want 30", s.Manual)
 	}
 }
 

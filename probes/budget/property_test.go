@@ -97,7 +97,7 @@ func randomRole(rnd *rand.Rand, name string, text *string, add func(owner, key s
 	}
 	for _, p := range k.params {
 		switch {
-		case p.flag:
+		case p.flag, p.name == "threads" && k.name == "sqlalchemy", p.name == "min" && k.name == "deadpool", p.name == "cpus": // without effect
 		case k.name == "pool" && p.name == "pool" && rnd.IntN(2) == 0:
 			add(name, "pool", 1)
 			*text += " }\n"
@@ -109,7 +109,8 @@ func randomRole(rnd *rand.Rand, name string, text *string, add func(owner, key s
 	}
 	own := (&Role{kind: k}).ownsConcurrency()
 	for _, key := range []string{"processes", "replicas", "surge", "concurrency"} {
-		if rnd.IntN(2) == 0 && !(key == "concurrency" && own) {
+		idle := key == "concurrency" && (own || runs == "always") || key == "surge" && runs != "always"
+		if rnd.IntN(2) == 0 && !idle {
 			add(name, key, 1)
 		}
 	}

@@ -137,7 +137,7 @@ func (r *reader) entries(n *yaml.Node, what string) []entry {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		r.errorf(n.Line, "%s must be a mapping: { key: value, … }", what)
+		r.errorf(n.Line, "%s must be a mapping: { key: value, … }; it is %s", what, shape(n))
 		return nil
 	}
 	var own, merged []entry
@@ -174,17 +174,46 @@ func (r *reader) merged(n *yaml.Node, what string) []entry {
 }
 
 func (r *reader) unknown(e entry, what string, known []string) {
-	r.errorf(e.line, "unknown key %q in %s%s", e.key, what, didYouMean(e.key, known))
+	r.unknownOf(e, what, known, known)
 }
 
+// unknownOf names the nearest of all names, and lists the first name of each.
+func (r *reader) unknownOf(e entry, what string, all, first []string) {
+	r.errorf(e.line, "unknown key %q in %s%s%s", e.key, what, nearest(e.key, all), knownList(nearest(e.key, all) != "", first))
+}
+
+// What a value must be that is none of it.
+const (
+	mustBeWord   = "must be a word"
+	mustBeNumber = "must be a whole number"
+)
+
 // text is the scalar n.
-func (r *reader) text(n *yaml.Node, what string) (string, bool) {
+func (r *reader) text(n *yaml.Node, what string) (string, bool) { return r.scalar(n, what, mustBeWord) }
+
+// scalar is the scalar n; must says what it has to be.
+func (r *reader) scalar(n *yaml.Node, what, must string) (string, bool) {
 	n = resolve(n)
-	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		r.errorf(lineOf(n), "%s must be a word", what)
-		return "", false
+	switch {
+	case n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+		r.errorf(lineOf(n), "%s %s; it has no value", what, must)
+	case n.Kind != yaml.ScalarNode:
+		r.errorf(n.Line, "%s %s; it is %s", what, must, shape(n))
+	default:
+		return n.Value, true
 	}
-	return n.Value, true
+	return "", false
+}
+
+// shape is what a value is.
+func shape(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		return "a mapping"
+	}
+	return fmt.Sprintf("%q", n.Value)
 }
 
 func lineOf(n *yaml.Node) int {
@@ -196,14 +225,13 @@ func lineOf(n *yaml.Node) int {
 
 // number is the scalar n as a whole number within lo and hi.
 func (r *reader) number(n *yaml.Node, what string, lo, hi int) (int, bool) {
-	n = resolve(n)
-	if n == nil || n.Kind != yaml.ScalarNode {
-		r.errorf(lineOf(n), "%s must be a whole number", what)
+	text, ok := r.scalar(n, what, mustBeNumber)
+	if !ok {
 		return 0, false
 	}
-	v, err := wholeNumber(n.Value, what, lo, hi)
+	v, err := wholeNumber(text, what, lo, hi)
 	if err != nil {
-		r.errorf(n.Line, "%s", err)
+		r.errorf(resolve(n).Line, "%s", err)
 		return 0, false
 	}
 	return v, true
@@ -261,7 +289,7 @@ var durationText = regexp.MustCompile(`^(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+)$`)
 // duration is the scalar n as a time span with its unit: 300ms, 5s, 10min, 2h.
 // A bare 0 is 0, meaning none.
 func (r *reader) duration(n *yaml.Node, what string) (time.Duration, bool) {
-	s, ok := r.text(n, what)
+	s, ok := r.scalar(n, what, "must be a time with its unit: 300ms, 5s, 10min, 2h")
 	if !ok {
 		return 0, false
 	}

@@ -34,7 +34,7 @@ func Rules() []Rule {
 }
 
 func checks() []check {
-	return slices.Concat(slotChecks(), roleChecks(), contractChecks(), serverChecks(), planRules())
+	return slices.Concat(slotChecks(), roleChecks(), contractChecks(), timeChecks(), serverChecks(), planRules())
 }
 
 // found makes a finding.

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -192,6 +193,8 @@ func (f *File) switchOp(name string, on bool) (op, error) {
 		switch {
 		case !on:
 			r.Runs = RunsOff
+		case r.Runs == RunsOff && (r.Group != "" || r.atOnce):
+			r.Runs = RunsJob // only a job has them
 		case r.Runs == RunsOff || r.Runs == RunsManual:
 			r.Runs = RunsAlways
 		}
@@ -279,7 +282,7 @@ func (r *Role) set(key, value string) error {
 	if key == "surge" {
 		s, err := parseSurge(value, what)
 		r.Surge = s
-		return err
+		return cmp.Or(err, r.idleChange(what))
 	}
 	if name, ok := strings.CutPrefix(key, "extra."); ok {
 		n, err := wholeNumber(value, what, 0, maxSize)
@@ -297,14 +300,22 @@ func (r *Role) set(key, value string) error {
 	case "replicas":
 		field, lo, r.replicasGiven = &r.Replicas, 0, true
 	case "concurrency":
-		field = &r.Concurrency
+		field, r.atOnce = &r.Concurrency, true
 	default:
 		known := append(r.kind.paramNames(), "processes", "replicas", "concurrency", "surge")
 		return fmt.Errorf("role %s of kind %s has no size %q%s", r.Name, r.Kind, key, didYouMean(key, known))
 	}
 	n, err := wholeNumber(value, what, lo, maxSize)
 	*field = n
-	return err
+	return cmp.Or(err, r.idleChange(what))
+}
+
+// idleChange: what was set can have no effect on how the role runs.
+func (r *Role) idleChange(what string) error {
+	if idle := r.idleKeys(); len(idle) > 0 {
+		return fmt.Errorf("%s: %s runs %s; %s", what, r.Name, r.Runs, idle[0])
+	}
+	return nil
 }
 
 // set changes a size of a pooler: its own, or POOL.size, .reserve, .min.

@@ -87,24 +87,22 @@ func (l *live) limits() {
 	if l.f != nil {
 		decl = l.f.Server
 	}
-	u, lim := l.u, l.s.Limits
-	u.ProviderReserved = decl.ProviderReserved
-	if lim.MaxConnections > 0 {
-		u.MaxConnections, u.SuperuserReserved, u.Reserved = lim.MaxConnections, lim.SuperuserReserved, lim.Reserved
-	} else {
-		u.MaxConnections, u.SuperuserReserved, u.Reserved = decl.MaxConnections, decl.SuperuserReserved, decl.Reserved
+	u := l.u
+	if l.s.Limits.MaxConnections > 0 {
+		decl, _ = decl.onServer(l.s.Limits)
 	}
+	u.MaxConnections, u.SuperuserReserved, u.Reserved, u.ProviderReserved = decl.MaxConnections, decl.SuperuserReserved, decl.Reserved, decl.ProviderReserved
 	if u.CPUs == 0 {
 		u.CPUs = decl.CPUs
 	}
-	u.Usable = max(0, u.MaxConnections-u.SuperuserReserved-u.Reserved-u.ProviderReserved)
+	u.Usable = max(0, decl.usable())
 	if l.f == nil {
 		return
 	}
 	// The base always applies: Parse did it.
 	if l.plan, _ = l.f.apply(nil); l.plan != nil {
 		l.plan.server.MaxConnections, l.plan.server.SuperuserReserved = u.MaxConnections, u.SuperuserReserved
-		l.plan.server.Reserved, l.plan.server.CPUs = u.Reserved, u.CPUs
+		l.plan.server.Reserved, l.plan.server.ProviderReserved, l.plan.server.CPUs = u.Reserved, u.ProviderReserved, u.CPUs
 		u.Plan = l.plan.sum()
 		u.Plan.Scenario, u.Plan.Fit, u.Plan.Cures = "base", l.plan.fits(), l.plan.cures(u.Plan)
 	}

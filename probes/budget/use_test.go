@@ -256,9 +256,9 @@ func TestUseLimits(t *testing.T) {
 	if u := Use(f, &probes.Snapshot{}); u.Usable != 34 || u.MaxConnections != 50 || u.Plan.Verdict != Low && u.Plan.Verdict != OK {
 		t.Errorf("without limits: %+v", u)
 	}
-	// A file whose server section cannot hold on the live server stays calm.
+	// Slots of a provider that this server cannot have are left out.
 	s.Limits.MaxConnections = 10
-	if u := Use(f, s); u.Usable != 0 || u.Free != 0 || u.Plan.Verdict != Over {
+	if u := Use(f, s); u.Usable != 5 || u.Free != 5 || u.ProviderReserved != 0 || u.Plan.Left != -25 || u.Plan.Verdict != Over {
 		t.Errorf("tiny server: %+v", u.Plan)
 	}
 }

@@ -93,7 +93,7 @@ func (p *plan) change(c Change) error {
 // live takes a server's own limits.
 func (p *plan) live(lim probes.Limits) {
 	if lim.MaxConnections > 0 {
-		p.server.MaxConnections, p.server.SuperuserReserved, p.server.Reserved = lim.MaxConnections, lim.SuperuserReserved, lim.Reserved
+		p.server, _ = p.server.onServer(lim)
 	}
 }
 
