@@ -80,6 +80,7 @@ func Implied(e *sqltext.Expr, key Key, side Side) (Bound, bool) {
 type extractor struct {
 	key   Key
 	side  Side
+	open  bool // the rows for which the condition is not FALSE matter: those for which it is NULL too
 	nulls *int // counts the branches that ask for a NULL key, which then are passed over; nil to take them for unbounded
 }
 
@@ -103,6 +104,7 @@ func isTrueOf(e *sqltext.Expr) *sqltext.Expr {
 
 func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 	if inner := isTrueOf(e); inner != nil && !neg {
+		x.open = false
 		return x.walk(inner, false)
 	}
 	switch e.Kind {
@@ -114,12 +116,28 @@ func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 		}
 		return x.any(e.Args, neg)
 	case sqltext.Bool:
-		return part{never: e.Name == "null" || (e.Name == "true") == neg}
+		return part{never: e.Name == "null" && !x.open || e.Name != "null" && (e.Name == "true") == neg}
 	case sqltext.IsNull, sqltext.IsNotNull:
 		if x.nulls != nil && (e.Kind == sqltext.IsNotNull) == neg && x.key.Matches(e.Args[0]) {
 			*x.nulls++
 			return part{never: true}
 		}
+		return part{}
+	case sqltext.Case:
+		if !neg && !x.open {
+			return x.cases(e)
+		}
+		return part{}
+	}
+	if p := x.test(e, neg); p.found {
+		return x.unlessNull(p)
+	}
+	return part{}
+}
+
+// test is walk for a single comparison.
+func (x extractor) test(e *sqltext.Expr, neg bool) part {
+	switch e.Kind {
 	case sqltext.Compare:
 		return x.compare(e, neg)
 	case sqltext.Distinct:
@@ -137,10 +155,6 @@ func (x extractor) walk(e *sqltext.Expr, neg bool) part {
 	case sqltext.Opaque:
 		if list := anyOf(e); list != nil && !neg && x.key.Matches(e.Args[0]) {
 			return x.values(list)
-		}
-	case sqltext.Case:
-		if !neg {
-			return x.cases(e)
 		}
 	}
 	return part{}
@@ -235,7 +249,7 @@ func (x extractor) any(args []*sqltext.Expr, neg bool) part {
 		switch {
 		case p.found:
 			out.merge(p)
-		case isGuard(a) && !neg:
+		case isGuard(a) && !neg && (!x.open || a.Kind == sqltext.IsNull || a.Kind == sqltext.IsNotNull):
 			out.Guards = append(out.Guards, a)
 		default:
 			return part{}
@@ -248,7 +262,11 @@ func (x extractor) any(args []*sqltext.Expr, neg bool) part {
 // merge adds the values and guards of q; a value both have is strict only if it
 // is in both.
 func (p *part) merge(q part) {
-	p.Guards = append(p.Guards, q.Guards...)
+	for _, g := range q.Guards {
+		if !has(p.Guards, g) {
+			p.Guards = append(p.Guards, g)
+		}
+	}
 	p.NotNull = p.NotNull || q.NotNull
 next:
 	for _, v := range q.Values {

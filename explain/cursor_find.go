@@ -99,7 +99,7 @@ func (c *Cursor) look() bool {
 		c.Term = *main
 		core := c.core(*main)
 		c.part = core.Whole
-		c.Bound, _ = core.Implied(key, c.Side)
+		c.Bound, _ = c.boundOf(core)
 		c.collect(core)
 		c.settle(starts)
 		if c.Form == FormBoundedOr && !c.Bounded { // the part about ties alone is no cursor
@@ -153,6 +153,9 @@ func rank(f Form) int {
 // spelled names the form of a conjunct that is more than one comparison, ""
 // if it is no cursor over the leading key.
 func (c *Cursor) spelled(t Term) Form {
+	if notFalseOf(t.Expr) != nil && !t.Not {
+		return c.opened(t)
+	}
 	key := c.Keys[0].Key
 	t = c.core(t)
 	bound, ok := t.Implied(key, c.Side)

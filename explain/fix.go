@@ -243,9 +243,12 @@ func (w *rewriter) bound() {
 	if !ok {
 		return
 	}
+	proof := w.boundProof(w.c.part, text)
+	if notFalseOf(w.c.Term.Expr) != nil { // the server does not look into it
+		claim, proof = nil, []string{w.boundedOpen(text)}
+	}
 	w.add(Candidate{
-		Kind: AddBound, Edits: w.beside(text, len(w.c.Bound.Values), w.c.Term.Whole), Bound: text, Claim: claim,
-		Proof: w.boundProof(w.c.part, text),
+		Kind: AddBound, Edits: w.beside(text, len(w.c.Bound.Values), w.c.Term.Whole), Bound: text, Claim: claim, Proof: proof,
 	})
 }
 

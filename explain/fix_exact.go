@@ -39,6 +39,7 @@ type compiler struct {
 	keys   []SortKey
 	merged bool // every value of a key stands for one value: the assumption "bound to the same"
 	nulls  bool // a NULL test occurs
+	open   bool // COALESCE(…, true) occurs: a NULL is no FALSE
 }
 
 // compile returns nil if the condition holds anything but comparisons of the
@@ -49,7 +50,15 @@ func (c *compiler) compile(e *sqltext.Expr) *formula {
 		if f == nil {
 			return nil
 		}
-		return &formula{kind: sqltext.IsTrue, args: []*formula{f}}
+		return f.is()
+	}
+	if inner := notFalseOf(e); inner != nil {
+		f := c.compile(inner)
+		if f == nil {
+			return nil
+		}
+		c.nulls, c.open = true, true
+		return f.not().is().not()
 	}
 	switch e.Kind {
 	case sqltext.And, sqltext.Or, sqltext.Not:
@@ -77,6 +86,11 @@ func (c *compiler) compile(e *sqltext.Expr) *formula {
 	return nil
 }
 
+func (f *formula) not() *formula { return &formula{kind: sqltext.Not, args: []*formula{f}} }
+
+// is says that the formula is TRUE, not FALSE and not NULL.
+func (f *formula) is() *formula { return &formula{kind: sqltext.IsTrue, args: []*formula{f}} }
+
 func both(a, b *formula) *formula {
 	if a == nil || b == nil {
 		return nil
@@ -94,7 +108,7 @@ func (c *compiler) nullTest(e *sqltext.Expr) *formula {
 			c.nulls = true
 			f := &formula{kind: sqltext.Value, key: i}
 			if e.Kind == sqltext.IsNotNull {
-				f = &formula{kind: sqltext.Not, args: []*formula{f}}
+				f = f.not()
 			}
 			return f
 		}
@@ -123,7 +137,7 @@ func (c *compiler) comparison(e *sqltext.Expr) *formula {
 			all.args = append(all.args, g)
 		}
 		if e.Cmp == "<>" {
-			return &formula{kind: sqltext.Not, args: []*formula{all}}
+			return all.not()
 		}
 		return all
 	}

@@ -107,6 +107,9 @@ func (j *rowJudge) candidate(q *sqltext.Query, c *Cursor, x Candidate, given str
 			for _, v := range k.Values[min(1, len(k.Values)):] {
 				given += fmt.Sprintf(" and (%s) is not distinct from (%s)", k.Values[0].Text(), v.Text())
 			}
+			if notFalseOf(c.Term.Expr) != nil && len(k.Values) > 0 {
+				given += fmt.Sprintf(" and ((%s) is not null or (%s) is null)", k.Values[0].Text(), c.Keys[0].Values[0].Text())
+			}
 		}
 	}
 	text := ""
@@ -183,7 +186,7 @@ func TestBoundsAreSound(t *testing.T) {
 			for _, x := range rewrites(q, c, facts) {
 				fixes[x.Kind]++
 				given := "true"
-				if x.Kind == GuardedBound || x.Kind == TwoStatements || strings.Contains(cond, "distinct from") { // the facts say NOT NULL
+				if x.Kind == GuardedBound || x.Kind == TwoStatements || strings.Contains(cond, "distinct from") || strings.Contains(cond, "coalesce") || strings.Contains(cond, "is not false") { // the facts say NOT NULL
 					given = "a is not null and b is not null and c is not null"
 				}
 				j.candidate(q, c, x, given)

@@ -51,8 +51,9 @@ func (c *Cursor) units(merged bool, main *sqltext.Expr) ([]unit, *compiler) {
 
 // exact looks for the row comparison that the cursor is, by its main conjunct
 // alone or together with the other conjuncts about the same values. It returns
-// nil if there is none, or if it has one key only.
-func (c *Cursor) exact(merged bool) *lexicographic {
+// nil if there is none, or if it has one key only. What is sure of each key counts
+// where NULL is taken for true.
+func (c *Cursor) exact(merged bool, known ...sure) *lexicographic {
 	units, comp := c.units(merged, c.Term.Whole)
 	if len(units) == 0 || len(comp.keys) < 2 {
 		return nil
@@ -68,7 +69,7 @@ func (c *Cursor) exact(merged bool) *lexicographic {
 			continue
 		}
 		for _, inclusive := range []bool{false, true} {
-			if n, ok := same(set, comp, inclusive); ok {
+			if n, ok := same(set, comp, inclusive, known); ok {
 				return &lexicographic{units: set, keys: comp.keys, inclusive: inclusive, merged: merged, cases: n}
 			}
 		}
@@ -116,11 +117,27 @@ func (f *formula) excludes() bool {
 	return f.kind == sqltext.Compare && f.op == "<>"
 }
 
+// sure says that a key, or its value, cannot be NULL.
+type sure struct{ key, value bool }
+
+// impossible: something is NULL that cannot be.
+func impossible(s []standing, known []sure) bool {
+	for i, k := range known {
+		if i < len(s) && (k.key && s[i].keyNull || k.value && s[i].valueNull) {
+			return true
+		}
+	}
+	return false
+}
+
 // same compares the conjunction of the units with "follows" in every case.
-func same(set []unit, comp *compiler, inclusive bool) (n int, ok bool) {
+func same(set []unit, comp *compiler, inclusive bool, known []sure) (n int, ok bool) {
 	desc := directions(comp.keys)
 	ok = true
 	cases(len(comp.keys), comp.nulls, func(s []standing) bool {
+		if comp.open && impossible(s, known) {
+			return true
+		}
 		n++
 		ok = holds(set, s) == follows(s, desc, inclusive)
 		return ok

@@ -11,6 +11,10 @@ import (
 // statement without it, one with the cursor alone.
 func (w *rewriter) twoStatements() {
 	whole := w.c.Term.Whole
+	if notFalseOf(w.c.Term.Expr) != nil {
+		w.openStatements()
+		return
+	}
 	when, next := w.optional()
 	if next == "" || w.unstableGuard() {
 		return

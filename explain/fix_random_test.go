@@ -57,7 +57,7 @@ func randomTerm(r *rand.Rand, depth int) string {
 	case 1:
 		return "case when " + parts[0] + " then " + parts[1] + " else " + parts[n-1] + " end"
 	case 2:
-		return pick(r, "("+parts[0]+") is true", "coalesce("+parts[0]+", false)", "coalesce("+parts[0]+", true)")
+		return pick(r, "("+parts[0]+") is true", "("+parts[0]+") is not false", "coalesce("+parts[0]+", false)", "coalesce("+parts[0]+", true)")
 	case 3, 4, 5:
 		return "(" + strings.Join(parts, ") and (") + ")"
 	}
@@ -123,7 +123,11 @@ func (g generator) around(k keyset) keyset {
 	}
 	k.plain = true
 	guard := pick(g.r, "$6 is null", "$1 is null", "$1::date is null", "$5 > $6", "$6 is null or $5 is null")
-	switch g.r.IntN(7) {
+	switch g.r.IntN(9) {
+	case 7:
+		k.where = "coalesce(" + k.where + ", true)"
+	case 8:
+		k.where = "c is not null and (" + k.where + ") is not false"
 	case 6:
 		every := pick(g.r, "c is not null", "(b <> $6 or c = $5)", "b = any (array[$5, $6])")
 		k.where = "(" + every + " and " + guard + ") or (" + every + " and (" + k.where + "))"

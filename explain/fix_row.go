@@ -11,7 +11,7 @@ import (
 // row replaces the cursor by the row comparison it is. With merged, several
 // values of one key are taken for the same value, and the candidate says so.
 func (w *rewriter) row(merged bool) {
-	x := w.c.exact(merged)
+	x := w.c.exact(merged, w.sure(false)...)
 	if x == nil || merged && !severalValues(x.keys) {
 		return
 	}

@@ -154,6 +154,24 @@ func TestFixes(t *testing.T) {
 				"add-bound: select * from doc where a >= $1 and coalesce(a > $1 or (a = $1 and b > $2), false) order by a, b limit 5",
 			},
 		},
+		{
+			"COALESCE to true", "select * from doc where coalesce(created_at < $1 or (created_at = $1 and id < $2), true) and p = $3 order by created_at desc, id desc limit 5",
+			[]string{
+				"two-statements: select * from doc where created_at <= $1 and coalesce(created_at < $1 or (created_at = $1 and id < $2), true) and p = $3 order by created_at desc, id desc limit 5 | $1 IS NULL | /* values: 3 of the old ones */ select * from doc where p = $1 order by created_at desc, id desc limit 5",
+				"guarded-bound: select * from doc where created_at <= coalesce($1, 'infinity'::timestamptz) and coalesce(created_at < $1 or (created_at = $1 and id < $2), true) and p = $3 order by created_at desc, id desc limit 5",
+				"two-statements*: select * from doc where (created_at, id) < ($1, $2) and p = $3 order by created_at desc, id desc limit 5 | $1 IS NULL | /* values: 3 of the old ones */ select * from doc where p = $1 order by created_at desc, id desc limit 5",
+			},
+		},
+		{
+			"IS NOT FALSE, with constants", "select * from doc where (seq > 7 or (seq = 7 and id > 'a')) is not false order by seq, id limit 5",
+			[]string{
+				"row-comparison: select * from doc where (seq, id) > (7, 'a') order by seq, id limit 5",
+				"add-bound: select * from doc where seq >= 7 and (seq > 7 or (seq = 7 and id > 'a')) is not false order by seq, id limit 5",
+			},
+		},
+		{"COALESCE to true, a key that may be NULL", "select * from doc where coalesce(closed_at > $1 or (closed_at = $1 and id > $2), true) order by closed_at, id limit 5", nil},
+		{"COALESCE to true, a value for each branch", "select * from doc where coalesce(seq > $1 or (seq = $2 and id > $3), true) order by seq, id limit 5", nil},
+		{"COALESCE to true, more than the cursor", "select * from doc where coalesce(p = $3 and (seq > $1 or (seq = $1 and id > $2)), true) order by seq, id limit 5", nil},
 		{"volatile value", "select * from doc where a > random() or (a = random() and b > 1) order by a, b limit 5", nil},
 		{
 			"unknown function stays where it is", "select * from doc where a > f($1) or (a = f($1) and b > 1) order by a, b limit 5", nil,

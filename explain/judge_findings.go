@@ -223,6 +223,13 @@ func twoQueries(c *Cursor) string {
 func (j *judgement) advise() {
 	for i := range j.out.Findings {
 		f := &j.out.Findings[i]
+		if f.Rule == "cursor-key-hidden" && j.cursor != nil && notFalseOf(j.cursor.Term.Expr) != nil {
+			if why := j.cursor.openReason(j.facts); j.out.Fix != nil && j.out.Fix.SQL != j.in.SQL {
+				f.Action = "use the fix"
+			} else if why != "" {
+				f.Action = why
+			}
+		}
 		if f.Rule != "cursor-starts-at-oldest" && f.Rule != "cursor-starts-at-looser-limit" || f.Severity == Info {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pgsonde/pgsonde/explain/plan"
 	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
 )
 
@@ -15,8 +16,8 @@ func TestPages(t *testing.T) {
 	judge := pages(t)
 	for name, f := range map[string]func(*testing.T, judgeFunc){
 		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
-		"sort over a join": sortOverJoin, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
-		"hidden cursors": hiddenCursors, "advice": advice,
+		"sort over a join": sortOverJoin, "sort by a hashed side": sortByHashedSide, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
+		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -143,6 +144,48 @@ func sortOverJoin(t *testing.T, judge judgeFunc) {
 	}
 }
 
+// The side of a hash join that is hashed feeds the sort too: it decides where it is the
+// one that the page is ordered by, and does not where it is only looked up.
+func sortByHashedSide(t *testing.T, judge judgeFunc) {
+	for _, c := range []struct {
+		sql           string
+		hashedDecides bool
+		subject       string
+	}{
+		{"select i.id from issues i join jobs j on j.id = i.score where j.run_at > $1 or (j.run_at = $1 and j.id > $2) order by j.run_at, j.id limit 20", true, "public.jobs"},
+		{"select i.id from issues i join jobs j on j.run_at = i.created_at where j.prio = 3 and (i.uid > $1 or (i.uid = $1 and i.id > $2)) order by i.uid, i.id limit 20", false, "public.issues"},
+	} {
+		res := judge(c.sql, Options{}, nil)
+		raw := res.Plans[0].Plan.Raw
+		if join := res.Plans[0].Plan.Root.Find(func(n *plan.Node) bool { return n.Type == "Hash Join" }); join == nil {
+			t.Fatalf("%s: no hash join: %s", c.sql, raw)
+		}
+		hashed, probed := scanOf(t, res, "j"), scanOf(t, res, "i")
+		if n := hashed.Node.Parent; n == nil || n.Type != "Hash" {
+			t.Fatalf("%s: the other side is hashed: %s", c.sql, raw)
+		}
+		if hashed.Limited != c.hashedDecides || !probed.Limited {
+			t.Errorf("%s: hashed side decides: %t, the other: %t", c.sql, hashed.Limited, probed.Limited)
+		}
+		f := find(res, "page-sorts-whole-table")
+		if res.Verdict != SortsWholeTable || f == nil || f.Subject != c.subject || f.Severity != Error {
+			t.Errorf("%s: %s %+v", c.sql, res.Verdict, res.Findings)
+		}
+	}
+}
+
+// scanOf is the scan of the relation with an alias.
+func scanOf(t *testing.T, r *Result, alias string) *Scan {
+	t.Helper()
+	for _, s := range r.Scans {
+		if s.Node.Alias == alias {
+			return s
+		}
+	}
+	t.Fatalf("no scan of %s", alias)
+	return nil
+}
+
 // The index would be scanned from its first row all the same.
 func noIndexForNullBranch(t *testing.T, judge judgeFunc) {
 	res := judge("select id from issues where project_id = $4 and ((relative_position, id) > ($1, $2) or relative_position is null and id > $3) order by relative_position, id limit 20", Options{}, nil)
@@ -211,6 +254,37 @@ func hiddenCursors(t *testing.T, judge judgeFunc) {
 	} {
 		if res := judge(sql, Options{}, nil); severe(res) {
 			t.Errorf("%s: %s %+v", sql, res.Verdict, res.Findings)
+		}
+	}
+}
+
+// nullIsTrue are cursors whose NULL counts as true: mended where the key cannot be
+// NULL, else the reason is said.
+func nullIsTrue(t *testing.T, judge judgeFunc) {
+	for _, sql := range []string{
+		"select id from issues where coalesce(created_at > $1 or (created_at = $1 and id > $2), true) order by created_at, id limit 20",
+		"select id from issues where (created_at > $1 or (created_at = $1 and id > $2)) is not false and kind < $3 order by created_at, id limit 20",
+	} {
+		res := judge(sql, Options{Analyze: true}, nil)
+		f := find(res, "cursor-key-hidden")
+		if f == nil || f.Action != "use the fix" || res.Fix == nil || res.Fix.Kind != string(TwoStatements) || res.Fix.Equivalent != Proved || res.Fix.After.Starts != "cursor" {
+			t.Errorf("%s: %+v\nfix %+v, tried %+v", sql, f, res.Fix, res.Tried)
+			continue
+		}
+		if !strings.Contains(res.Fix.SQL, "created_at >= $1 and") || res.Fix.When != "$1 IS NULL" || strings.Contains(res.Fix.First, "created_at >") {
+			t.Errorf("fix %s\nfirst %s when %s", res.Fix.SQL, res.Fix.First, res.Fix.When)
+		}
+		if n := len(res.Fix.Steps); n == 0 || res.Fix.Steps[n-1].Blocks > 100 {
+			t.Errorf("measured %+v, proof %v", res.Fix.Steps, res.Fix.Proof)
+		}
+	}
+	for sql, want := range map[string]string{
+		"select id from issues where coalesce(due > $1 or (due = $1 and id > $2), true) order by due, id limit 20":                      "may be NULL, and",
+		"select id from issues where coalesce(created_at > $1 or (created_at = $2 and id > $3), true) order by created_at, id limit 20": "give the cursor's value once",
+	} {
+		res := judge(sql, Options{}, nil)
+		if f := find(res, "cursor-key-hidden"); f == nil || !strings.Contains(f.Action, want) || res.Fix != nil && res.Fix.SQL != res.SQL {
+			t.Errorf("%s: %+v, fix %+v", sql, f, res.Fix)
 		}
 	}
 }

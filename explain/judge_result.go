@@ -156,16 +156,27 @@ func textOrNil(s string) *string {
 	return &s
 }
 
-// worstScan is the scan whose class makes the worst verdict; of several, the one
-// over the largest table. Scans that feed no page decide only alone.
+// worstScan is the scan whose class makes the worst verdict; of several, the one that
+// the page is sorted by, else over the largest table. Scans that feed no page decide
+// only alone.
 func worstScan(scans []*Scan) *Scan {
 	var worst *Scan
 	for _, s := range scans {
-		if worst == nil || s.harm() > worst.harm() || s.harm() == worst.harm() && s.Rows() > worst.Rows() {
+		if worst == nil || s.worseThan(worst) {
 			worst = s
 		}
 	}
 	return worst
+}
+
+func (s *Scan) worseThan(x *Scan) bool {
+	switch a, b := s.harm(), x.harm(); {
+	case a != b:
+		return a > b
+	case s.orders != x.orders:
+		return s.orders
+	}
+	return s.Rows() > x.Rows()
 }
 
 // harm orders scans: the rank of the verdict, a tiny table's last.

@@ -47,7 +47,11 @@ func guardText(guards []*sqltext.Expr) string {
 func (s *smeller) values(c *Cursor) {
 	for i, k := range c.compared() {
 		if is, known := s.facts.notNull(c.Block, k.Key.Expr); known && !is && c.Form != FormNullBranch && !mentionsNull(c, k) {
-			s.report("nullable-key", c.Start, c.End, "add IS NOT NULL to the statement, or page the rows with NULL separately", "%s may be NULL: such rows are on no page behind a cursor", k.Text)
+			where := "such rows are on no page behind a cursor"
+			if notFalseOf(c.Term.Expr) != nil {
+				where = "such rows are on every page behind a cursor"
+			}
+			s.report("nullable-key", c.Start, c.End, "add IS NOT NULL to the statement, or page the rows with NULL separately", "%s may be NULL: %s", k.Text, where)
 		}
 		if severalParameters(k.Values) && (c.Form != FormNullBranch || i == 0) {
 			s.about("duplicate-parameters", k.Values[1], "bind one parameter in both places, then a row comparison needs no assumption", "%s is compared with %d parameters that are meant to be equal", k.Text, len(k.Values))

@@ -249,7 +249,7 @@ func (s *smeller) precedence(c *Cursor) bool {
 	if with == 0 || with == len(e.Args) {
 		return false
 	}
-	if _, ok := same([]unit{{e, reduced}}, comp, false); !ok {
+	if _, ok := same([]unit{{e, reduced}}, comp, false, nil); !ok {
 		return false
 	}
 	filter := oneLine(strings.Join(filters, " AND "))

@@ -65,6 +65,9 @@ func anyRow(conds []*sqltext.Expr) bool {
 // with it, of which an index condition on the first pair alone is left.
 func goesOn(filter *sqltext.Expr, key Key) bool {
 	return slices.ContainsFunc(Conjuncts(filter), func(c Term) bool {
+		if inner := notFalseOf(c.Expr); inner != nil {
+			c.Expr = inner
+		}
 		switch {
 		case c.Expr.Kind == sqltext.Or:
 			return mentions(c.Expr, key)

@@ -31,6 +31,7 @@ type Scan struct {
 	untexted         bool    // there is no text that would tell whether the plan has a cursor
 	beside           bool    // it is read whole for a hash that feeds a limit
 	ties             bool    // it starts at the first row with the cursor's Key, and nobody knows how many have it
+	orders           bool    // the sort above it begins with a column of its own
 	loops            float64 // times that a join runs it for the sort above, 0 for once
 }
 
@@ -130,6 +131,9 @@ func (w *walker) visit(n *plan.Node, at place) {
 		w.scans = append(w.scans, w.indexScan(n, at))
 	case "Seq Scan", "Bitmap Heap Scan", "CTE Scan", "Tid Scan", "Tid Range Scan", "Sample Scan", "Foreign Scan":
 		w.scans = append(w.scans, w.otherScan(n, at))
+	}
+	if k := len(w.scans); n.Relation != "" && k > 0 && w.scans[k-1].Node == n {
+		w.scans[k-1].orders = at.keyed != "" && n.Alias == at.keyed
 	}
 	for i, child := range n.Children {
 		w.visit(child, below(n, child, i, at))

@@ -29,6 +29,9 @@ const (
 	Case                      // searched CASE: when, then, when, then, …, and the else if the count is odd
 )
 
+// IsNotFalse is the Name of an Opaque that is Args[0] IS NOT FALSE.
+const IsNotFalse = "is not false"
+
 // Expr is a part of a condition. Start and End are byte offsets into the text
 // it was parsed from and include the parentheses round it.
 type Expr struct {

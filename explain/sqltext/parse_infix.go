@@ -135,6 +135,12 @@ func (p *parser) isTest(l *Expr, lo int) *Expr {
 		return p.node(IsNull, lo, l)
 	case !not && p.eat("true"):
 		return p.node(IsTrue, lo, l)
+	case not && p.eat("false"):
+		e := p.node(Opaque, lo, l)
+		if e.Args != nil {
+			e.Name = IsNotFalse
+		}
+		return e
 	case p.eat("distinct"):
 		p.eat("from")
 		e := p.node2Args(Distinct, lo, l, p.expr(bpIs+1))
