@@ -139,6 +139,8 @@ type ObjectName struct {
 	Name     string // schema.name for relations; quoted as SQL would
 	Parent   uint32 // the table of an index; 0 none
 	Unique   bool   // an index that keeps keys apart: unique, or of an exclusion constraint
+	Sequence bool
+	Triggers bool // a table with triggers of its users
 }
 
 // Target is a backend as a person saw it when they decided to end it.

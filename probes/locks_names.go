@@ -231,6 +231,7 @@ func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectNa
 		k := ObjectName{Class: rows.OID(0), OID: rows.OID(1)}
 		o := k
 		o.Name, o.Parent, o.Unique = rows.Text(2), rows.OID(3), rows.Bool(4)
+		o.Sequence, o.Triggers = rows.Text(5) == "S", rows.Bool(6)
 		found[k] = o
 	}
 	for k := range want {

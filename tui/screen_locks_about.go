@@ -171,14 +171,10 @@ func endLines(f *waits.Forest, t *waits.Tree, most int) []string {
 // frees says in words who could run: at once first, for the others do so only when
 // those before them are through.
 func frees(e waits.End) string {
-	switch n := len(e.Frees); {
-	case n == 0:
+	if len(e.Frees) == 0 {
 		return "frees nobody"
-	case e.Direct == n:
-		return "frees " + plural(n, "session")
-	default:
-		return "frees " + strconv.Itoa(e.Direct) + " at once, up to " + strconv.Itoa(e.InTurn()) + " in turn"
 	}
+	return "frees " + e.Freed()
 }
 
 // pane is all about the selected row, for a column beside the tree or lines below.

@@ -51,18 +51,20 @@ type treeDoc struct {
 
 type endDoc struct {
 	PID    int `json:"pid"`
-	Frees  int `json:"frees"`  // directly or in turn: at most
-	Direct int `json:"direct"` // of these, at once
+	Frees  int `json:"frees"`          // directly or in turn: at most
+	Direct int `json:"direct"`         // of these, at once: so many for sure
+	Most   int `json:"direct_at_most"` // … and so many at most, where a race decides
 }
 
 type actionDoc struct {
 	Verb   string    `json:"verb"`
 	PID    int       `json:"pid"`
-	Frees  int       `json:"frees"`   // directly or in turn: at most
-	Direct int       `json:"direct"`  // of these, at once
-	AtMost bool      `json:"at_most"` // a cancel, which an open savepoint may keep from freeing them
-	With   []stepDoc `json:"with"`    // what must be ended together with it
-	Grant  *string   `json:"grant"`   // what this login lacks to do it
+	Frees  int       `json:"frees"`          // directly or in turn: at most
+	Direct int       `json:"direct"`         // of these, at once: so many for sure
+	Most   int       `json:"direct_at_most"` // … and so many at most, where a race decides
+	AtMost bool      `json:"at_most"`        // a cancel, which an open savepoint may keep from freeing them
+	With   []stepDoc `json:"with"`           // what must be ended together with it
+	Grant  *string   `json:"grant"`          // what this login lacks to do it
 	Text   string    `json:"text"`
 }
 
@@ -155,7 +157,7 @@ func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc
 		SlotsPinned: t.Slots, PinnedByRole: t.ByRole, Ends: []endDoc{},
 	}
 	for _, e := range t.Ends {
-		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees), e.Direct})
+		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees), e.Direct, e.Most})
 	}
 	if c := f.Circle(t); c != nil {
 		d.Cycle = pids(c.Members)
@@ -168,7 +170,7 @@ func actionDocument(a waits.Action) *actionDoc {
 	if a.Verb == "" {
 		return nil
 	}
-	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, Frees: a.Frees, Direct: a.Direct, AtMost: a.AtMost, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
+	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, Frees: a.Frees, Direct: a.Direct, Most: a.Most, AtMost: a.AtMost, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
 	for _, s := range a.With {
 		d.With = append(d.With, stepDoc{string(s.Verb), s.Key.PID})
 	}

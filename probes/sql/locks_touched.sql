@@ -2,8 +2,8 @@
 -- pass over the lock table, for locks that nobody waits for are in no other reading.
 -- Since 14. No privilege.
 -- Parameters: $1 do not touch the lock manager while this many sessions queue
---   for its own latches; $2 pids whose write locks are wanted, and those of
---   prepared transactions with them when there is one; $3 relations whose row
+--   for its own latches; $2 pids whose write and row locks are wanted, and the
+--   write locks of prepared transactions with them when there is one; $3 relations whose row
 --   lockers are wanted.
 -- Rows: as locks_graph.
 with g as materialized (
@@ -23,5 +23,5 @@ select 1, (x.s).locktype, (x.s).database::bigint, (x.s).relation::bigint, (x.s).
        (x.s).pid, (x.s).mode, (x.s).granted, (x.s).fastpath, null, null
 from g, lateral (select pg_catalog.pg_lock_status() as s where g.queuing < $1::int offset 0) x
 where (x.s).granted and (x.s).locktype = 'relation'
-  and (((x.s).mode = 'RowExclusiveLock' and ((x.s).pid = any ($2::int[]) or ((x.s).pid is null and pg_catalog.cardinality($2::int[]) > 0)))
-    or ((x.s).mode in ('RowShareLock', 'RowExclusiveLock') and (x.s).relation = any ($3::oid[])))
+  and (((x.s).mode = 'RowExclusiveLock' and (x.s).pid is null and pg_catalog.cardinality($2::int[]) > 0)
+    or ((x.s).mode in ('RowShareLock', 'RowExclusiveLock') and ((x.s).pid = any ($2::int[]) or (x.s).relation = any ($3::oid[]))))

@@ -60,7 +60,8 @@ type Action struct {
 	Key    Key
 	With   []Step // what else must be ended, for it alone frees nobody
 	Frees  int    // at once or in turn: at most
-	Direct int    // of these, at once
+	Direct int    // of these, at once for sure
+	Most   int    // … and at once at most: see End
 	AtMost bool   // a cancel that may free nobody: see Advice
 	Text   string // one line
 	Grant  string // what this login lacks to do it, "" nothing
@@ -201,18 +202,18 @@ func (f *Forest) best(t *Tree) Action {
 func (f *Forest) choose(t *Tree) Action {
 	n, a, end := t.Root, f.advise(t.Root), t.Ends[0]
 	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
-		return Action{Verb: Cancel, Key: ddl.Key, Frees: len(ddl.Frees), Direct: ddl.Direct, Text: fmt.Sprintf("cancel %s, the queued %s: frees %s and loses no committed work; the root %s: %s",
+		return Action{Verb: Cancel, Key: ddl.Key, Frees: len(ddl.Frees), Direct: ddl.Direct, Most: ddl.Most, Text: fmt.Sprintf("cancel %s, the queued %s: frees %s and loses no committed work; the root %s: %s",
 			ddl.Key, what(f.Node(ddl.Key)), ddl.figure(), n.Key, end.figure())}
 	}
-	act := Action{Key: n.Key, Frees: len(end.Frees), Direct: end.Direct}
+	act := Action{Key: n.Key, Frees: len(end.Frees), Direct: end.Direct, Most: end.Most}
 	switch {
 	case n.Edge != nil && !f.deadlock(t):
 		act.Verb, act.Text = Wait, "wait: the server reorders the queue at deadlock_timeout"
 	case n.Edge != nil:
 		act.Verb = verb(a)
-		act.Text = fmt.Sprintf("%s %s: frees %s; or wait: the server aborts one at deadlock_timeout", act.Verb, n.Key, end.freed())
+		act.Text = fmt.Sprintf("%s %s: frees %s; or wait: the server aborts one at deadlock_timeout", act.Verb, n.Key, end.Freed())
 		if act.Verb == Cancel && a.AtMost {
-			act.Text = fmt.Sprintf("cancel %s: frees at most %s, terminate for sure; or wait: the server aborts one at deadlock_timeout", n.Key, end.freed())
+			act.Text = fmt.Sprintf("cancel %s: frees %s, terminate for sure; or wait: the server aborts one at deadlock_timeout", n.Key, end.most())
 		}
 	case ending(a.Terminate) && end.Direct == 0 && f.delayed(t) != nil:
 		return f.endDelay(t)
@@ -236,7 +237,7 @@ func (f *Forest) choose(t *Tree) Action {
 // endRoot is the end of a root that runs or idles and is for ending.
 func (f *Forest) endRoot(t *Tree, a Advice) Action {
 	n, end := t.Root, t.Ends[0]
-	act := Action{Verb: verb(a), Key: n.Key, Frees: len(end.Frees), Direct: end.Direct}
+	act := Action{Verb: verb(a), Key: n.Key, Frees: len(end.Frees), Direct: end.Direct, Most: end.Most}
 	act.AtMost = act.Verb == Cancel && a.AtMost
 	act.Text = fmt.Sprintf("%s %s: frees %s%s", act.Verb, n.Key, a.promise(act.Verb, end), f.unless(t))
 	switch {
@@ -269,7 +270,7 @@ const enough = 2
 func (f *Forest) queuedDDL(t *Tree) *End {
 	for i := range t.Ends[1:] {
 		e := &t.Ends[i+1]
-		if e.Direct > 0 && e.Direct >= t.Ends[0].Direct && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) && f.queued(f.Node(e.Key)) {
+		if e.Direct > 0 && e.Direct >= t.Ends[0].Most && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) && f.queued(f.Node(e.Key)) {
 			return e
 		}
 	}

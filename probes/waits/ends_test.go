@@ -35,7 +35,19 @@ func TestEndsAtOnce(t *testing.T) {
 		},
 		{
 			"a key that three want", "1 X x1\n2 S x1 @1\n3 S x1 @2\n4 S x1 @3",
-			"1:1+2", "cancel 1", "frees 1 at once, up to 2 in turn",
+			"1:1-3+0", "cancel 1", "frees 1 to 3 at once",
+		},
+		{
+			"one beside the head of a row's queue", "1 X x1\n2 X row3\n2 S x1 @1\n3 S x1 @2\n4 X row3 @3",
+			"1:1-2+1", "cancel 1", "frees 1 to 2 at once, up to 1 in turn",
+		},
+		{
+			"two heads that share a row, and one beside them", "1 X x1\n2 RS row3\n2 S x1 @1\n3 RS row3\n3 S x1 @2\n4 S x1 @3",
+			"1:1-3+0", "cancel 1", "frees 1 to 3 at once",
+		},
+		{
+			"two heads that share a row", "1 X x1\n2 RS row3\n2 S x1 @1\n3 RS row3\n3 S x1 @2",
+			"1:2+0", "cancel 1", "frees 2 sessions",
 		},
 		{
 			"a queued ALTER with two behind it beats its root", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3",
@@ -56,7 +68,11 @@ func TestEndsAtOnce(t *testing.T) {
 			tr := f.Trees[0]
 			var got []string
 			for _, e := range tr.Ends {
-				got = append(got, short(e.Key)+":"+itoa(e.Direct)+"+"+itoa(e.InTurn()))
+				direct := itoa(e.Direct)
+				if e.Most > e.Direct {
+					direct += "-" + itoa(e.Most)
+				}
+				got = append(got, short(e.Key)+":"+direct+"+"+itoa(e.InTurn()))
 			}
 			if s := strings.Join(got, " "); s != tt.ends {
 				t.Errorf("ends: got %s, want %s", s, tt.ends)

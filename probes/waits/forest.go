@@ -48,6 +48,7 @@ type Forest struct {
 	slab    []Node
 	edges   []Edge                   // of the nodes
 	prog    map[int]*probes.Progress // by pid
+	keys    map[*wait]uint32         // see keyOf
 }
 
 // Tree is a root and everybody who waits for it.
@@ -237,7 +238,7 @@ func (f *Forest) draw(l *probes.Locks) {
 	f.slab = make([]Node, len(f.g.procs))
 	f.edges = make([]Edge, len(f.g.procs))
 	f.reach = newReach(f.g)
-	f.sim = newSimulation(f.reach)
+	f.sim = newSimulation(f, f.reach)
 	comps, hard := f.g.cycles()
 	f.place(comps, hard)
 	for _, t := range f.Trees {

@@ -68,7 +68,7 @@ func verb(a Advice) Verb {
 // promise is what one end of a session frees, by a verb of an advice.
 func (a Advice) promise(v Verb, e End) string {
 	if v == Cancel && a.AtMost {
-		return "at most " + e.freed() + " (" + a.keeps + "; terminate for sure)"
+		return e.most() + " (" + a.keeps + "; terminate for sure)"
 	}
-	return e.freed()
+	return e.Freed()
 }

@@ -46,7 +46,7 @@ func (p *player) label(f *waits.Forest, k waits.Key) string {
 	}
 	for name, s := range p.sessions {
 		if s.connected() && s.pid == k.PID {
-			return name
+			return cmp.Or(p.alias[name], name)
 		}
 	}
 	if n == nil || n.Session == nil {
@@ -393,6 +393,7 @@ func (p *player) endIt() {
 			trees = append(trees, c.Tree)
 		}
 	}
+	p.alias = nil
 	trees = slices.DeleteFunc(trees, func(t *waits.Tree) bool { return p.sessions[p.label(f, t.Root.Key)] == nil })
 	if len(trees) == 0 || p.sc.Needs == "standby" {
 		return

@@ -20,6 +20,7 @@ import (
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/pgserver"
 	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
+	"github.com/pgsonde/pgsonde/probes/waits"
 )
 
 const patience = 20 * time.Second
@@ -41,6 +42,8 @@ type player struct {
 	sessions map[string]*session
 	mon      *pgx.Conn // as the superuser, where the forest is read
 	sampler  *probes.Sampler
+	alias    map[string]string // what to call a session, by its name
+	promised *waits.End        // of the session that was ended last
 }
 
 // session is one client of the scenario.
@@ -266,6 +269,9 @@ func (p *player) step(s step) {
 	case s.Cancel != "":
 		p.signal("pg_cancel_backend", s.Cancel)
 	case s.Terminate != "":
+		_, f := p.forest()
+		end := f.WhatIf(waits.Key{PID: p.session(s.Terminate).pid})
+		p.promised = &end
 		p.terminate(s.Terminate)
 	case s.Done != "":
 		p.done(s.Done)
@@ -276,6 +282,8 @@ func (p *player) step(s step) {
 		}
 	case s.Until != "":
 		p.until(s.Until)
+	case s.Ran != nil:
+		p.ran(s)
 	case s.Mon != "":
 		if _, err := p.mon.Exec(p.t.Context(), p.fill(s.Mon)); err != nil {
 			p.t.Errorf("monitor: %s: %v", s.Mon, err)
@@ -289,8 +297,18 @@ func (p *player) step(s step) {
 	}
 }
 
+// real is the name in the file of a session that goes by another.
+func (p *player) real(name string) string {
+	for real, alias := range p.alias {
+		if alias == name {
+			return real
+		}
+	}
+	return name
+}
+
 func (p *player) session(name string) *session {
-	s := p.sessions[name]
+	s := p.sessions[p.real(name)]
 	if s == nil {
 		p.t.Fatalf("no session %q", name)
 	}
@@ -386,6 +404,61 @@ func (p *player) done(name string) {
 		}
 	}
 	p.t.Errorf("%s never ran", name)
+}
+
+// ran waits until nothing moves among a few: some of them are through, and each of
+// the others waits for one who is, or for one who waits for such a one.
+func (p *player) ran(s step) {
+	p.t.Helper()
+	var names, through, rest []string
+	for _, n := range s.Ran {
+		p.session(n)
+		names = append(names, p.real(n))
+	}
+	pids := func(names []string) string {
+		out := []string{}
+		for _, n := range names {
+			out = append(out, strconv.Itoa(p.sessions[n].pid))
+		}
+		return "array[" + strings.Join(out, ", ") + "]::int[]"
+	}
+	settled := func() (ok bool) {
+		through, rest = nil, nil
+		for _, name := range names {
+			if p.sessions[name].finished() {
+				through = append(through, name)
+			} else {
+				rest = append(rest, name)
+			}
+		}
+		err := p.mon.QueryRow(p.t.Context(), "select not exists (select from unnest("+pids(rest)+") w where not pg_blocking_pids(w) && "+pids(names)+")").Scan(&ok)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return ok
+	}
+	for deadline := time.Now().Add(2 * patience); !settled() || len(through) < s.N; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			break
+		}
+	}
+	if len(through) != s.N {
+		p.t.Errorf("of %v: %v ran, want %d", s.Ran, through, s.N)
+	}
+	if p.promised != nil {
+		if n := len(through); len(p.promised.Frees) == len(names) && (n < p.promised.Direct || n > p.promised.Most) {
+			p.t.Errorf("of %v: %v ran at once, promised %d to %d", s.Ran, through, p.promised.Direct, p.promised.Most)
+		}
+		p.promised = nil
+	}
+	if p.alias == nil {
+		p.alias = map[string]string{}
+	}
+	for i, name := range append(through, rest...) {
+		if i < len(s.As) {
+			p.alias[name] = s.As[i]
+		}
+	}
 }
 
 func (p *player) signal(f, name string) {

@@ -53,6 +53,9 @@ type step struct {
 	Error                             string // SQLSTATE
 	Cancel, Terminate, Done, Blocked  string
 	Until, Mon                        string
+	Ran                               []string // of these N run, whichever, and the others wait for one of them
+	N                                 int
+	As                                []string // how to call them from then on, those who ran first
 	Sleep                             time.Duration
 }
 
@@ -76,9 +79,10 @@ type expectation struct {
 	Objects       map[string]string   // a part of what a session waits for, in words
 	Cycles        [][]string          // more than one
 	Victims       map[string]int      // of the trees; cycle: of those that no root leads to, together
-	SafeBest      map[string]string   `yaml:"safe_best"` // as best, of who waits for a safe snapshot
-	AtOnceN       map[string]int      `yaml:"at_once"`   // how many run at once when a session ends, whichever
-	AtMost        map[string]bool     `yaml:"at_most"`   // whether a cancel of a session may keep its locks
+	SafeBest      map[string]string   `yaml:"safe_best"`    // as best, of who waits for a safe snapshot
+	AtOnceN       map[string]int      `yaml:"at_once"`      // how many run at once when a session ends, whichever
+	AtOnceMost    map[string]int      `yaml:"at_once_most"` // … and how many at most: as many where it is not said, -1 any
+	AtMost        map[string]bool     `yaml:"at_most"`      // whether a cancel of a session may keep its locks
 	Delayed       map[string][]string // the transactions that a command waits for, one after the other
 	EndAll        map[string][]string `yaml:"end_all"` // who must end together for a session to run; the player ends them
 	Waiting       *int                // sessions that wait, as the header counts them

@@ -102,8 +102,15 @@ func says(f *waits.Forest, text string) bool {
 func (p *player) checkPromises(name string, f *waits.Forest, want *expectation) {
 	p.t.Helper()
 	for who, n := range want.AtOnceN {
-		if x := p.named(f, who); x == nil || f.WhatIf(x.Key).Direct != n {
-			p.t.Errorf("%s: ending %s: got %+v, want %d to run at once", name, who, x, n)
+		most := n
+		if m, ok := want.AtOnceMost[who]; ok {
+			most = m
+		}
+		x := p.named(f, who)
+		if x == nil {
+			p.t.Errorf("%s: %s is not in the forest", name, who)
+		} else if e := f.WhatIf(x.Key); e.Direct != n || e.Most != most && most >= 0 {
+			p.t.Errorf("%s: ending %s: got %d to %d to run at once, want %d to %d", name, who, e.Direct, e.Most, n, most)
 		}
 	}
 	for who, most := range want.AtMost {

@@ -6,6 +6,7 @@ import "slices"
 // those have run and ended, until nobody is. It looks at no more objects than
 // those touch. It is not for two at a time.
 type simulation struct {
+	f      *Forest
 	g      *graph
 	naming [][]int // by process: waiters that name it outside of a queue's order
 	gone   []bool  // by process: ended; all false between runs
@@ -22,16 +23,16 @@ type simulation struct {
 	at      int       // … from here on
 	others  []int     // processes to settle that a look at one queue does not: of several waits, or known from answers alone
 	unsure  []int     // who may be freed at once, and may not
-	keyed   []int     // by object: the last run that found one of those who wait for a key
+	racers  []int     // who is freed at once unless one of those beside it is before it
 	inherit *object   // the row whose queue an ended one heads: the next in it takes over its wait
 	heir    int       // of whom
 }
 
-func newSimulation(r *reach) *simulation {
+func newSimulation(f *Forest, r *reach) *simulation {
 	n, w := len(r.g.procs), len(r.g.waits)
 	return &simulation{
-		g: r.g, naming: r.explicit, gone: make([]bool, n), free: make([]bool, n), hit: make([]int, n),
-		looked: make([]int, w), stuck: make([]bool, w), queued: make([]bool, len(r.g.objects)), keyed: make([]int, len(r.g.objects)),
+		f: f, g: r.g, naming: r.explicit, gone: make([]bool, n), free: make([]bool, n), hit: make([]int, n),
+		looked: make([]int, w), stuck: make([]bool, w), queued: make([]bool, len(r.g.objects)),
 	}
 }
 
@@ -46,14 +47,16 @@ func (s *simulation) end(xs ...int) End {
 		s.touch(x)
 	}
 	s.work(false)
+	s.race()
 	e := End{Key: s.g.procs[xs[0]].key, Direct: len(s.found)}
+	s.found, s.unsure = append(s.found, s.unsure...), s.unsure[:0]
+	e.Most = len(s.found)
 	for _, p := range s.found {
 		s.free[p] = true
 	}
-	for _, p := range s.found[:e.Direct] {
+	for _, p := range s.found[:e.Most] {
 		s.leave(p)
 	}
-	s.others, s.unsure = append(s.others, s.unsure...), s.unsure[:0]
 	s.work(true)
 	if len(s.found) > 0 {
 		e.Frees = make([]Key, len(s.found))
@@ -158,37 +161,19 @@ func (s *simulation) settle(p int, turn bool) {
 	if !blocked || slices.ContainsFunc(s.g.procs[p].rest, s.blocks) {
 		return
 	}
-	if !turn && (s.g.procs[p].more || s.another(p)) {
-		s.unsure = append(s.unsure, p)
-		return
-	}
 	s.hit[p] = s.run
-	s.found = append(s.found, p)
-	if turn {
+	switch {
+	case turn:
+		s.found = append(s.found, p)
 		s.free[p] = true
 		s.leave(p)
+	case s.g.procs[p].more:
+		s.unsure = append(s.unsure, p)
+	case s.races(p):
+		s.racers = append(s.racers, p)
+	default:
+		s.found = append(s.found, p)
 	}
-}
-
-// another reports whether one who may wait for the same key or row as p was found
-// already, or is sure to be: of those who wait for one transaction without a row's
-// lock, and beside them of those who have one, nobody knows whose row is whose.
-func (s *simulation) another(p int) bool {
-	w := s.g.procs[p].waits[0]
-	if w.obj == nil || w.shape.Type != "transactionid" {
-		return false
-	}
-	if _, row := s.g.row[w.pid]; row {
-		return false
-	}
-	if s.keyed[w.obj.index] == s.run {
-		return true
-	}
-	s.keyed[w.obj.index] = s.run
-	return slices.ContainsFunc(w.obj.queue, func(e *wait) bool {
-		_, row := s.g.row[e.pid]
-		return row && !s.gone[e.proc]
-	})
 }
 
 // isStuck reports whether w stays, as its queue was looked at or, when it was not,

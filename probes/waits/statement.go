@@ -1,6 +1,9 @@
 package waits
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // words are those of a statement in lower case, without comments, constants and
 // quoted names, as far as its text goes.
@@ -74,4 +77,23 @@ func aboutOf(query string, clipped bool) about {
 		return aRow
 	}
 	return rowOrKey
+}
+
+// onlyInserts reports whether a statement is an INSERT or a COPY that by its text locks
+// no row.
+func onlyInserts(query string, clipped bool) bool {
+	w := words(query)
+	return len(w) > 0 && (w[0] == "insert" || w[0] == "copy") && aboutOf(query, clipped) == aKey
+}
+
+// mentions reports whether a statement names a table, in lower case without quotes.
+func mentions(query, table string) bool {
+	return table != "" && slices.Contains(words(query), index(table))
+}
+
+// onlyWrites reports whether a statement is an UPDATE, a DELETE or a MERGE that by its
+// text does not lock rows beforehand.
+func onlyWrites(query string, clipped bool) bool {
+	w := words(query)
+	return len(w) > 0 && !clipped && slices.Contains([]string{"update", "delete", "merge"}, w[0]) && !slices.Contains(w, "for")
 }

@@ -43,7 +43,7 @@ func (f *Forest) together(t *Tree) Action {
 
 // jointly makes act the end of root with others, which frees best.
 func (f *Forest) jointly(act *Action, root *Node, with []int, best End) {
-	act.Frees, act.Direct = len(best.Frees), best.Direct
+	act.Frees, act.Direct, act.Most = len(best.Frees), best.Direct, best.Most
 	steps := []Step{f.step(root)}
 	act.AtMost = f.keeps(root, steps[0])
 	for _, p := range with {
@@ -55,11 +55,11 @@ func (f *Forest) jointly(act *Action, root *Node, with []int, best End) {
 	if !slices.ContainsFunc(steps, func(s Step) bool { return s.Verb == Other }) {
 		act.Verb = steps[0].Verb
 	}
-	most := ""
+	frees := best.Freed()
 	if act.AtMost {
-		most = "at most "
+		frees = best.most()
 	}
-	act.Text = fmt.Sprintf("%s: frees %s%s; one alone frees nobody", f.all(steps), most, best.freed())
+	act.Text = fmt.Sprintf("%s: frees %s; one alone frees nobody", f.all(steps), frees)
 }
 
 // keeps reports whether a step may leave locks to its session.
@@ -154,7 +154,7 @@ func (f *Forest) safe(blockers []*Node) Action {
 	if len(steps) == 0 || len(steps) > mostTogether {
 		return a
 	}
-	a.Verb, a.Key, a.With, a.Frees, a.Direct = steps[0].Verb, steps[0].Key, steps[1:], 1, 1
+	a.Verb, a.Key, a.With, a.Frees, a.Direct, a.Most = steps[0].Verb, steps[0].Key, steps[1:], 1, 1, 1
 	for _, n := range blockers {
 		if a.Grant == "" {
 			a.Grant = f.rights.missing(n.Session)

@@ -115,11 +115,22 @@ func (f *Forest) after(w *wait) string {
 	}
 	switch aboutOf(s.Query, s.QueryClipped) {
 	case aKey:
+		if f.triggered(w) {
+			return rowOrKeyOf
+		}
 		return keyOf
 	case aRow:
 		return rowOf
 	}
 	return rowOrKeyOf
+}
+
+// triggered reports whether a table that w's session has written to has triggers.
+func (f *Forest) triggered(w *wait) bool {
+	return slices.ContainsFunc(f.touched.writes[Key{PID: w.pid}], func(t probes.LockTag) bool {
+		o := f.touched.named[t]
+		return o != nil && o.Triggers
+	})
 }
 
 // keyTable is key where nothing has a name, as in another database: the one

@@ -17,26 +17,47 @@ type End struct {
 	// a client that sits inside BEGIN may never do. Who also waits for another root
 	// or stands in a circle is not among them.
 	Frees  []Key
-	Direct int // of Frees, these come first
+	Direct int // of Frees, these come first: so many are sure to run at once
+	// Most is how many may run at once at most: more than Direct where they wait for
+	// one transaction side by side, and whether for the same is not known. These
+	// come next in Frees.
+	Most int
 }
 
 // InTurn is how many more could run at most, after those before them.
-func (e End) InTurn() int { return len(e.Frees) - e.Direct }
+func (e End) InTurn() int { return len(e.Frees) - e.Most }
 
-// freed says how many run at once, and how many more may in turn.
-func (e End) freed() string {
+// Freed says how many run at once, and how many more may in turn.
+func (e End) Freed() string {
+	if e.Most > e.Direct {
+		return e.between(fmt.Sprintf("%d to %d at once", e.Direct, e.Most))
+	}
 	if e.InTurn() == 0 {
 		return count(e.Direct)
 	}
-	return fmt.Sprintf("%d at once, up to %d in turn", e.Direct, e.InTurn())
+	return e.between(fmt.Sprintf("%d at once", e.Direct))
 }
 
-// figure is freed without its noun.
+// between adds to how many run at once how many may in turn.
+func (e End) between(once string) string {
+	if e.InTurn() > 0 {
+		return fmt.Sprintf("%s, up to %d in turn", once, e.InTurn())
+	}
+	return once
+}
+
+// most is Freed as an upper bound.
+func (e End) most() string {
+	e.Direct = e.Most
+	return "at most " + e.Freed()
+}
+
+// figure is Freed without its noun.
 func (e End) figure() string {
-	if e.InTurn() == 0 {
+	if e.InTurn() == 0 && e.Most == e.Direct {
 		return strconv.Itoa(e.Direct)
 	}
-	return e.freed()
+	return e.Freed()
 }
 
 // maxEnds bounds the sessions of one tree for which the question is asked unasked.
@@ -52,8 +73,9 @@ const (
 // WhatIf answers what happens if a session ended now. A CREATE INDEX
 // CONCURRENTLY and its like wait for several transactions one after the other,
 // of which the lock table shows one: while their progress has more they are not
-// sure to run at once. Of several that wait for one transaction to know a key's
-// fate one gets the key: one of them is sure to run, whichever it is.
+// sure to run at once. Nor are all of those who wait for one transaction side by
+// side, for a key or for a row that they have followed to its new version: who wants
+// the same goes one after the other, whoever is first; who wants another runs, too.
 func (f *Forest) WhatIf(k Key) End {
 	if _, ok := f.g.find(k); !ok {
 		return End{Key: k}
@@ -73,7 +95,7 @@ func (f *Forest) WhatIfAll(keys ...Key) End {
 	if len(xs) == 0 {
 		return End{}
 	}
-	return newSimulation(newReach(f.g)).end(xs...)
+	return newSimulation(f, newReach(f.g)).end(xs...)
 }
 
 // ends asks what-if for the root and for those within the tree that hold
