@@ -1,10 +1,11 @@
 -- Who else is blocked, as the server says, among backends whose kind is hidden:
 -- the leader of a parallel worker that waits is blocked without waiting itself.
--- Since 14. No privilege.
+-- Since 14; before 17 nothing without a grant tells a client's backend from a worker.
+-- No privilege.
 -- Parameters: $1 do not touch the lock manager while this many sessions queue
 --   for its own latches; $2 pids known to wait; $3 backends to ask at most.
 -- Rows: one of kind 0 (those queuing), then one per backend with the same user
---   and database as one of $2, and what blocks it.
+--   and database as one of $2, and what blocks it. is_client: null, not known.
 with a as materialized (
   select s.pid, s.datid, s.usesysid, s.backend_type, s.wait_event
   from pg_catalog.pg_stat_get_activity(null::int) s
@@ -19,8 +20,8 @@ c as materialized (
   order by a.pid
   limit $3::int
 )
-select 0 as row, g.queuing::int as pid, null::text as blockers from g
+select 0 as row, g.queuing::int as pid, null::text as blockers, null::boolean as is_client from g
 union all
-select 1, b.pid, b.by::text
+select 1, b.pid, b.by::text, null
 from (select c.pid, pg_catalog.pg_blocking_pids(c.pid) as by from c where (select g.queuing from g) < $1::int offset 0) b
 where pg_catalog.cardinality(b.by) > 0

@@ -37,6 +37,7 @@ type stage struct {
 type player struct {
 	t        *testing.T
 	sc       *scenario
+	major    int
 	srv      *pgserver.Server
 	standby  *pgserver.Server
 	sessions map[string]*session
@@ -61,7 +62,7 @@ func play(t *testing.T, st *stage, sc *scenario) {
 		st.server = pgtest.Start(st.t, st.in, pgserver.Options{Settings: settings()})
 		pgtest.Exec(t, st.server.DSN("postgres", "postgres"), "alter system set autovacuum = off", "select pg_reload_conf()", "create role scen_nobody login")
 	}
-	p := &player{t: t, sc: sc, srv: st.server, sessions: map[string]*session{}}
+	p := &player{t: t, sc: sc, major: st.in.Major, srv: st.server, sessions: map[string]*session{}}
 	super := st.server.DSN("postgres", "postgres")
 	for _, db := range []string{"scen", "scen2"} {
 		if db == "scen2" && !sc.uses(db) {
