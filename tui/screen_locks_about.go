@@ -286,7 +286,7 @@ func lockFacts(f *waits.Forest, n *waits.Node) []fact {
 		}
 		out = append(out, fact{"waits for", wantText(e) + " for " + waitAge(e.Wait) + how})
 		if n.Blocked > e.Wait+time.Second {
-			out = append(out, fact{"blocked", "in this statement since " + waitAge(n.Blocked)})
+			out = append(out, fact{"blocked", "in this statement for " + waitAge(n.Blocked) + " at most"})
 		}
 		out = append(out, fact{"blocked by", keysText(append([]waits.Key{e.Blocker}, without(f.AlsoBlockedBy(n), e.Blocker)...), 4)})
 	}

@@ -14,7 +14,7 @@ import (
 // place.
 const calmer = 1.5
 
-func harm(t *waits.Tree) float64 { return float64(t.Victims) * max(0.001, t.Longest.Seconds()) }
+func harm(t *waits.Tree) float64 { return float64(t.Victims) * max(0.001, t.Waited().Seconds()) }
 
 // stable keeps known trees where they are; new ones come after them.
 func stable(all []*waits.Tree, rank map[string]int) {

@@ -94,7 +94,7 @@ func bestText(t *waits.Tree) string {
 
 // treeSign: a person notices, or a role has no slot left.
 func treeSign(t *waits.Tree, caps map[string]int) theme.Role {
-	if t.Longest >= waits.LongWait {
+	if t.Waited() >= waits.LongWait {
 		return theme.Crit
 	}
 	for r, n := range t.ByRole {
@@ -111,9 +111,13 @@ func (b *lockRows) costs(t *waits.Tree, cycle *waits.Cycle) []theme.Span {
 	if cycle != nil {
 		who = " in a circle: " + keysText(cycle.Members, 4)
 	}
+	longest := waitAge(t.Longest)
+	if t.Renewed() {
+		longest += " (blocked " + b.g.AtMost + waitAge(t.Blocked) + ")"
+	}
 	out := []theme.Span{
 		{Role: theme.Strong, Text: strconv.Itoa(n) + " wait" + third(n) + who},
-		{Role: theme.Normal, Text: ", longest " + waitAge(t.Longest)},
+		{Role: theme.Normal, Text: ", longest " + longest},
 		{Role: theme.Dim, Text: ", pins "},
 	}
 	for i, r := range rolesByCount(t) {

@@ -184,7 +184,11 @@ func (p *treePrinter) tree(t *waits.Tree) {
 	if c := p.f.Circle(t); c != nil {
 		head += " of a circle (" + c.Words(p.f) + ")"
 	}
-	fmt.Fprintf(p.w, "%s, longest %s, pins %s: %s\n", clean.Line(head), duration(t.Longest), plural(t.Slots, "slot"), clean.Line(strings.Join(slots, ", ")))
+	longest := duration(t.Longest)
+	if t.Renewed() {
+		longest += ", blocked at most " + duration(t.Blocked)
+	}
+	fmt.Fprintf(p.w, "%s, longest %s, pins %s: %s\n", clean.Line(head), longest, plural(t.Slots, "slot"), clean.Line(strings.Join(slots, ", ")))
 	p.best(t.Best)
 	fmt.Fprintf(p.w, "%s%s\n", p.glyphs.root, p.line(t.Root))
 	p.notes(t.Root, "  ")

@@ -42,6 +42,7 @@ type treeDoc struct {
 	Root         nodeDoc        `json:"root"`
 	Victims      int            `json:"victims"`
 	LongestWaitS *float64       `json:"longest_wait_s"`
+	BlockedS     *float64       `json:"longest_blocked_s"` // at most: see waitDoc
 	SlotsPinned  int            `json:"slots_pinned"`
 	PinnedByRole map[string]int `json:"pinned_by_role"`
 	Cycle        []int          `json:"cycle"` // its members, when no root leads to it
@@ -99,8 +100,8 @@ type waitDoc struct {
 	LockType string   `json:"locktype"`
 	Mode     *string  `json:"mode"`
 	Object   *string  `json:"object"`
-	WaitS    *float64 `json:"wait_s"`
-	BlockedS *float64 `json:"blocked_s"` // for a row or a key since its statement began, else as wait_s
+	WaitS    *float64 `json:"wait_s"`    // of this wait: who wants a row or a key waits anew each time that another gets it
+	BlockedS *float64 `json:"blocked_s"` // at most: for a row or a key since its statement began, which may have worked before; else as wait_s
 }
 
 type snapshotWait struct {
@@ -153,7 +154,7 @@ func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Fin
 
 func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc {
 	d := treeDoc{
-		Root: nodeDocument(snap, f, t.Root), Victims: t.Victims, LongestWaitS: known(t.Longest),
+		Root: nodeDocument(snap, f, t.Root), Victims: t.Victims, LongestWaitS: known(t.Longest), BlockedS: known(t.Blocked),
 		SlotsPinned: t.Slots, PinnedByRole: t.ByRole, Ends: []endDoc{},
 	}
 	for _, e := range t.Ends {

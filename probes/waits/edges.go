@@ -103,30 +103,28 @@ func (w *wait) parallel(g *graph) bool {
 	return false
 }
 
-// blocked is how long the process of w has been blocked: for a row or a key since
-// its statement began, for each time that another gets it w is a new wait; else
-// as long as w has lasted. A statement that has done work before is given more than
-// its due.
+// blocked is how long the process of w has been blocked at most. Who wants a row or a
+// key waits anew each time that another gets it, within one statement, which may
+// have done work before: since it began. Else it is as long as w has lasted.
 func (f *Forest) blocked(w *wait) time.Duration {
 	d := f.waited(w)
 	s := f.g.procs[w.proc].session
-	if s == nil || s.QueryStart.IsZero() || w.shape.Type != "transactionid" && w.shape.Type != "tuple" {
+	if s == nil || s.QueryStart.IsZero() || d >= 0 && w.shape.Type != "transactionid" && w.shape.Type != "tuple" {
 		return d
 	}
 	return max(d, f.At.Sub(s.QueryStart))
 }
 
-// waited is how long w has lasted on the server's clock; -1 unknown.
+// waited is how long w has lasted on the server's clock; -1 unknown: the lock
+// entries are older. One whose start the server has not stamped yet has just begun.
 func (f *Forest) waited(w *wait) time.Duration {
-	start := w.start
-	if start.IsZero() || w.obj == nil {
-		s := f.g.procs[w.proc].session
-		if start.IsZero() {
-			if s == nil || s.QueryStart.IsZero() {
-				return -1
-			}
-			start = s.QueryStart
-		}
+	switch s := f.g.procs[w.proc].session; {
+	case !w.start.IsZero():
+		return max(0, f.At.Sub(w.start))
+	case w.obj != nil:
+		return 0
+	case w.shape.Type == safeSnapshot && s != nil && !s.QueryStart.IsZero():
+		return max(0, f.At.Sub(s.QueryStart))
 	}
-	return max(0, f.At.Sub(start))
+	return -1
 }

@@ -227,23 +227,47 @@ func TestCircleCounts(t *testing.T) {
 	}
 }
 
-// TestBlockedSince: who waits for a row is blocked since its statement began, for each
-// time that another gets the row its wait begins again; who waits for a table since it
-// waits.
+// TestBlockedSince: how long the present wait has lasted is known, and counts. Who
+// waits for a row or a key may have waited for it before, since its statement began at
+// most; but a batch that meets a lock at its end has not waited for all that time.
 func TestBlockedSince(t *testing.T) {
 	l := reading(table(t, "1 X x1\n2 S x1 @55\n3 X row3\n3 S x1 @55\n4 X row3 @59\n8 AX t8\n9 AS t8 @58"))
 	f := Build(nil, l, nil)
 	for pid, want := range map[int]time.Duration{2: time.Minute, 3: time.Minute, 4: time.Minute, 9: 2 * time.Second, 1: -1} {
 		if got := f.Node(Key{PID: pid}).Blocked; got != want {
-			t.Errorf("%d: got blocked %v, want %v", pid, got, want)
+			t.Errorf("%d: got blocked %v at most, want %v", pid, got, want)
 		}
 	}
 	if e := f.Node(Key{PID: 2}).Edge; e.Wait != 5*time.Second {
 		t.Errorf("this wait: got %v, want 5s", e.Wait)
 	}
-	f.Keep(9 * time.Second)
-	if len(f.Trees) != 1 || f.Trees[0].Longest != time.Minute || f.Hidden != 1 {
+	if tr := f.Trees[0]; tr.Longest != 5*time.Second || tr.Blocked != time.Minute || !tr.Renewed() {
+		t.Errorf("got longest %v, blocked %v at most", tr.Longest, tr.Blocked)
+	}
+	x := Findings(f, nil)[0]
+	if x.Severity != probes.Warn || !strings.Contains(x.Message, "the longest 5s, blocked at most 1m") || *x.SinceS != 5 {
+		t.Errorf("got %+v", x)
+	}
+	f.Keep(4 * time.Second)
+	if len(f.Trees) != 1 || f.Trees[0].Longest != 5*time.Second || f.Hidden != 1 {
 		t.Errorf("got %d trees, %d hidden", len(f.Trees), f.Hidden)
+	}
+}
+
+// TestWaitOfOldEntries: a wait that the entries of an earlier reading do not have has
+// lasted for a time that is not known, no longer than its statement.
+func TestWaitOfOldEntries(t *testing.T) {
+	l := reading(table(t, "1 AX t1\n2 AS t1 @1"))
+	l.Reading, l.Rows = probes.ReadEdges, nil
+	l.Waits = []probes.LockWait{{PID: 2, LockType: "relation", Blockers: []int{1}}}
+	f := Build(nil, l, nil)
+	tr := f.Trees[0]
+	if e := f.Node(Key{PID: 2}).Edge; e.Wait != -1 || tr.Longest != -1 || tr.Blocked != time.Minute {
+		t.Errorf("got wait %v, longest %v, blocked %v at most", e.Wait, tr.Longest, tr.Blocked)
+	}
+	x := Findings(f, nil)[0]
+	if x.Severity != probes.Error || !strings.Contains(x.Message, ", blocked at most 1m") || x.SinceS != nil {
+		t.Errorf("got %+v", x)
 	}
 }
 

@@ -81,7 +81,7 @@ func Findings(f *Forest, caps map[string]int) []probes.Finding {
 
 func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	severity := probes.Warn
-	if t.Longest >= LongWait {
+	if t.Waited() >= LongWait {
 		severity = probes.Error
 	}
 	rule, who := RuleTree, "session "+t.Root.Key.String()
@@ -94,6 +94,9 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	since, longest := seconds(t.Longest), ""
 	if since != nil {
 		longest = ", the longest " + age(t.Longest)
+	}
+	if t.Renewed() {
+		longest += ", blocked at most " + age(t.Blocked)
 	}
 	out := []probes.Finding{{
 		Rule: rule, Severity: severity, Subject: t.Root.Key.String(), SinceS: since,
@@ -113,6 +116,10 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	}
 	return out
 }
+
+// Renewed reports whether one may have been blocked for longer than the longest wait
+// has lasted, as those who queue for a row are.
+func (t *Tree) Renewed() bool { return t.Blocked >= t.Longest+time.Second }
 
 func (f *Forest) circle(c Cycle) probes.Finding {
 	members := make([]string, len(c.Members))

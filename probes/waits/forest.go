@@ -57,9 +57,11 @@ type Tree struct {
 	// Victims are the sessions that wait for the root, directly or not, each once;
 	// of a circle's tree, whose root waits too, all of it.
 	Victims int
-	// Longest is since when the first of them has been blocked; -1 unknown. See
-	// Node.Blocked.
+	// Longest is how long the longest of their waits has lasted; -1 unknown.
 	Longest time.Duration
+	// Blocked is how long one of them has been blocked at most; -1 unknown. See
+	// Node.Blocked.
+	Blocked time.Duration
 	// Slots are the connection slots pinned: client backends among root and
 	// victims. ByRole splits them by the role they are counted for.
 	Slots  int
@@ -80,9 +82,10 @@ type Node struct {
 	Edge   *Edge
 	Queue  *Queue // the row queue it stands in or heads, nil none
 	Parent *Node  // nil: a root
-	// Blocked is how long it has been blocked; -1: a root, or unknown. Edge.Wait
+	// Blocked is how long it has been blocked at most; -1: a root, or unknown. Edge.Wait
 	// restarts with each lock the statement waits for: who queues for a row has a new
-	// one whenever another gets the row, and is blocked since its statement began.
+	// one whenever another gets the row, and is blocked since its statement began or
+	// later, for a statement may have done work before.
 	Blocked  time.Duration
 	Children []*Node
 	Behind   int // nodes drawn below it
@@ -264,7 +267,15 @@ func (f *Forest) draw(l *probes.Locks) {
 }
 
 // harm is what trees are sorted by.
-func (t *Tree) harm() float64 { return float64(t.Victims) * max(0.001, t.Longest.Seconds()) }
+func (t *Tree) harm() float64 { return float64(t.Victims) * max(0.001, t.Waited().Seconds()) }
+
+// Waited is Longest, or Blocked where that is not known.
+func (t *Tree) Waited() time.Duration {
+	if t.Longest < 0 {
+		return t.Blocked
+	}
+	return t.Longest
+}
 
 // fact is a node that stands in no tree.
 func (f *Forest) fact(pid int) *Node {
@@ -306,7 +317,7 @@ func (f *Forest) AlsoBlockedBy(n *Node) []Key {
 // finish counts what a tree costs and what would end it.
 func (f *Forest) finish(t *Tree) {
 	victims := f.reach.victims(t.Root.proc)
-	t.Victims, t.Longest = len(victims), -1
+	t.Victims, t.Longest, t.Blocked = len(victims), -1, -1
 	t.ByRole = map[string]int{}
 	for _, p := range victims {
 		f.longest(t, p)
@@ -324,7 +335,7 @@ func (f *Forest) finish(t *Tree) {
 
 func (f *Forest) longest(t *Tree, p int) {
 	for _, w := range f.g.procs[p].waits {
-		t.Longest = max(t.Longest, f.blocked(w))
+		t.Longest, t.Blocked = max(t.Longest, f.waited(w)), max(t.Blocked, f.blocked(w))
 	}
 }
 
