@@ -1,0 +1,243 @@
+package waits_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/pgserver"
+	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
+	"github.com/pgsonde/pgsonde/probes/waits"
+)
+
+// races are sessions that want rows and keys of one that ends, each inside BEGIN so
+// that it keeps what it gets.
+type races struct {
+	t       *testing.T
+	rng     *rand.Rand
+	dsn     string
+	mon     *pgx.Conn
+	sampler *probes.Sampler
+
+	exact, ranges, ran int
+}
+
+type racer struct {
+	pg   *pgconn.PgConn
+	sql  string
+	done chan error
+	over bool
+	err  error
+}
+
+const racers = 6
+
+// TestRaces ends the holder of rows and keys that others want and counts who runs:
+// no fewer than promised for sure, no more than promised at most. PGSONDE_RACES says
+// how often on each major.
+func TestRaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ends sessions of real servers")
+	}
+	n, _ := strconv.Atoi(os.Getenv("PGSONDE_RACES"))
+	if n == 0 {
+		n = 15
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("PGSONDE_RACES_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
+		t.Logf("seed %d", seed)
+		srv := pgtest.Start(t, in, pgserver.Options{Settings: map[string]string{"deadlock_timeout": "600s", "autovacuum": "off"}})
+		dsn := srv.DSN("postgres", "postgres")
+		s, err := probes.Open(t.Context(), probes.Options{DSN: dsn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r := &races{t: t, rng: rand.New(rand.NewPCG(seed, uint64(in.Major))), dsn: dsn, mon: pgtest.Connect(t, dsn), sampler: s}
+		for i := 0; i < n && !t.Failed(); i++ {
+			r.round()
+		}
+		t.Logf("%d exact figures, %d ranges, %d sessions ran", r.exact, r.ranges, r.ran)
+		if r.exact == 0 {
+			t.Errorf("no figure is exact")
+		}
+	})
+}
+
+func (r *races) exec(sql string) {
+	r.t.Helper()
+	if _, err := r.mon.Exec(r.t.Context(), sql); err != nil {
+		r.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// round: a holder, before it at times another that commits, so that those who want
+// its rows follow them; then everybody who wants something; then the holder's end.
+func (r *races) round() {
+	r.exec(`drop table if exists r, u, w, item cascade; create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g;
+		create table u(id int primary key); create table w(id serial primary key, mail text unique); create table item(id serial primary key, r int);
+		create or replace function bump() returns trigger language plpgsql as 'begin update r set v = v + 1 where id = new.r; return new; end';
+		create trigger bump after insert on item for each row execute function bump()`)
+	all := make([]*racer, racers+2)
+	for i := range all {
+		pg, err := pgconn.Connect(r.t.Context(), r.dsn)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all[i] = &racer{pg: pg}
+		all[i].run("begin")
+		r.settle(all[:i+1])
+	}
+	defer func() {
+		r.exec("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend' and application_name not like 'pgsonde%'")
+		for _, x := range all {
+			if x.done != nil {
+				<-x.done
+			}
+			_ = x.pg.Close(context.Background())
+		}
+	}()
+	first, holder, rest := all[0], all[1], all[2:]
+	holder.run("insert into u values (1), (2); insert into w(mail) values ('a')")
+	r.settle(all)
+	rows := []string{"", " where id > 1"}
+	if r.rng.IntN(2) == 0 {
+		first.run("update r set v = v + 1")
+		r.settle(all)
+		rows = []string{" where id = 1"} // one that waits wants one thing only
+	}
+	holder.run("update r set v = v + 1" + rows[r.rng.IntN(len(rows))])
+	r.settle(all)
+	for _, x := range rest {
+		if r.rng.IntN(5) > 0 {
+			x.run(r.want())
+			r.settle(all)
+		}
+	}
+	first.run("commit")
+	r.settle(all)
+	r.end(all)
+}
+
+// want is what one of them does.
+func (r *races) want() string {
+	row, key := 1+r.rng.IntN(3), 1+r.rng.IntN(2)
+	switch r.rng.IntN(10) {
+	case 0, 1:
+		return fmt.Sprintf("update r set v = v + 1 where id = %d", row)
+	case 2:
+		return fmt.Sprintf("delete from r where id = %d", row)
+	case 3, 4:
+		return fmt.Sprintf("select * from r where id = %d for %s", row, []string{"update", "no key update"}[r.rng.IntN(2)])
+	case 5:
+		return fmt.Sprintf("insert into item(r) values (%d)", row)
+	case 6:
+		return "insert into w(mail) values ('a')"
+	case 7:
+		return fmt.Sprintf("insert into u values (%d) on conflict do nothing", key)
+	}
+	return fmt.Sprintf("insert into u values (%d)", key)
+}
+
+func (x *racer) run(sql string) {
+	x.sql, x.over, x.done = sql, false, make(chan error, 1)
+	go func(done chan error) {
+		_, err := x.pg.Exec(context.Background(), sql).ReadAll()
+		done <- err
+	}(x.done)
+}
+
+func (x *racer) finished() bool {
+	if x.done != nil && !x.over {
+		select {
+		case x.err = <-x.done:
+			x.over, x.done = true, nil
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// settle waits until each has finished or waits for another of them.
+func (r *races) settle(all []*racer) {
+	r.t.Helper()
+	var pids []string
+	for _, x := range all {
+		pids = append(pids, strconv.Itoa(int(x.pg.PID())))
+	}
+	set := "array[" + strings.Join(pids, ", ") + "]::int[]"
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		var busy []string
+		for i, x := range all {
+			if !x.finished() {
+				busy = append(busy, pids[i])
+			}
+		}
+		var ok bool
+		if err := r.mon.QueryRow(r.t.Context(), "select not exists (select from unnest(array["+strings.Join(busy, ", ")+"]::int[]) w where not pg_blocking_pids(w) && "+set+")").Scan(&ok); err != nil {
+			r.t.Fatal(err)
+		}
+		if ok {
+			return
+		}
+	}
+	r.t.Fatal("they never come to rest")
+}
+
+// end ends the holder of the largest tree.
+func (r *races) end(all []*racer) {
+	s, err := r.sampler.Tick(r.t.Context(), probes.Want{Locks: true})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	f := waits.Build(s, s.Locks, nil)
+	if len(f.Trees) == 0 || f.Late != "" {
+		return
+	}
+	tree := f.Trees[0]
+	end := f.WhatIf(tree.Root.Key)
+	var rest, waiting []*racer
+	for _, x := range all {
+		if int(x.pg.PID()) != tree.Root.Key.PID {
+			rest = append(rest, x)
+			if !x.finished() {
+				waiting = append(waiting, x)
+			}
+		}
+	}
+	var table string
+	if err := r.mon.QueryRow(r.t.Context(), "select string_agg(l::text, E'\\n') from pg_locks l where locktype in ('transactionid', 'tuple')").Scan(&table); err != nil {
+		r.t.Fatal(err)
+	}
+	r.exec(fmt.Sprintf("select pg_terminate_backend(%d, 60000)", tree.Root.Key.PID))
+	r.settle(rest)
+	ran, text := 0, ""
+	for _, x := range waiting {
+		text += fmt.Sprintf("%d %s: finished %v, %v\n", x.pg.PID(), x.sql, x.over, x.err)
+		if x.over {
+			ran++
+		}
+	}
+	if ran < end.Direct || ran > end.Most {
+		r.t.Errorf("ending %v: %d ran, promised %d to %d of %v\n%s%s", tree.Root.Key, ran, end.Direct, end.Most, end.Frees, text, table)
+	}
+	r.ran += ran
+	if end.Direct == end.Most {
+		r.exact++
+	} else {
+		r.ranges++
+	}
+}
