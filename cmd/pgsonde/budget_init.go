@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
 )
 
@@ -23,8 +22,13 @@ type budgetInitCmd struct {
 
 // Run writes a first budget file that states every guess.
 func (c *budgetInitCmd) Run(a *app) error {
-	if c.From != "" && c.Env {
+	switch offline := c.From != "" || c.Env; {
+	case c.From != "" && c.Env:
 		return errors.New("--from and --env: only one of them")
+	case offline && c.DSN != "":
+		return errors.New("a server to draft from, and --from or --env: only one of them")
+	case offline && len(a.cli.Pooler) > 0:
+		return errors.New("--pooler is read beside a server only, not with --from or --env")
 	}
 	if _, err := os.Lstat(c.File); c.File != "-" && err == nil {
 		return fmt.Errorf("%s exists and is kept; name another file, or - for stdout", c.File)
@@ -64,38 +68,6 @@ func (c *budgetInitCmd) draft(a *app) (string, error) {
 		return budget.InitFromFile(name, data, beside(c.From))
 	}
 	return c.fromServer(a)
-}
-
-// fromServer looks at a server for a while and drafts from the last reading and
-// the peaks.
-func (c *budgetInitCmd) fromServer(a *app) (string, error) {
-	s, err := a.open(c.target)
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	peaks := map[string]int{}
-	var last *probes.Snapshot
-	until := time.Now().Add(c.Watch)
-	stop := errors.New("seen enough")
-	err = a.each(s, probes.Want{}, true, func(snap *probes.Snapshot) error {
-		last = snap
-		for _, r := range budget.Use(nil, snap).Rows {
-			peaks[r.Role] = max(peaks[r.Role], r.Now)
-		}
-		if time.Now().After(until) {
-			return stop
-		}
-		return nil
-	})
-	switch {
-	case err != nil && !errors.Is(err, stop):
-		return "", err
-	case last == nil:
-		return "", fmt.Errorf("drafting a budget: interrupted before the first reading")
-	}
-	draft, err := budget.InitFromSnapshot(last, peaks)
-	return strings.TrimRight(draft, "\n") + "\n", err
 }
 
 // besideBytes bounds what is read beside a deployment file.

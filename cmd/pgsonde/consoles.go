@@ -30,6 +30,11 @@ func (a *app) consoles(file *budget.File, ask func(string) (string, error)) (*bo
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
+	return a.fleet(all, ask)
+}
+
+// fleet opens consoles; ask is nil where no password can be asked for.
+func (a *app) fleet(all []bouncer.Declared, ask func(string) (string, error)) (*bouncer.Fleet, error) {
 	if ask != nil {
 		var one sync.Mutex // consoles are read side by side, a person answers one by one
 		inner := ask

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type draft struct {
 	roles       []draftRole
 	poolers     []draftPooler
 	left        []string // comments on what was left out
+	seen        []string // applications that have a role, as they name themselves
 }
 
 // size is one key with its value as the file writes it.
@@ -33,11 +35,12 @@ type draftRole struct {
 }
 
 type draftPooler struct {
-	name     string
-	sizes    []size
-	pools    []string // database@user
-	db, user string   // of its own connection to the server
-	notes    []string
+	name      string
+	sizes     []size
+	pools     []string          // database@user
+	poolSizes map[string]string // what is known of them
+	db, user  string            // of its own connection to the server
+	notes     []string
 }
 
 func sized(key string, n int) size { return size{key, fmt.Sprint(n)} }
@@ -78,7 +81,7 @@ func (d *draft) file() (string, error) {
 		}
 		pools := make([]string, len(p.pools))
 		for i, name := range p.pools {
-			pools[i] = quoted(name) + ": {}"
+			pools[i] = quoted(name) + ": " + cmp.Or(p.poolSizes[name], "{}")
 		}
 		fmt.Fprintf(&b, "  %s: { %s }\n", quoted(p.name), flow(append(p.sizes, size{"pools", "{ " + strings.Join(pools, ", ") + " }"})))
 	}
@@ -97,8 +100,10 @@ func flow(sizes []size) string {
 	for i, s := range sizes {
 		out[i] = s.key + ": " + s.value
 	}
-	return strings.Join(out, ", ")
+	return joined(out)
 }
+
+func joined(items []string) string { return strings.Join(items, ", ") }
 
 // quoted is s as a YAML value: plain where that is safe.
 func quoted(s string) string {

@@ -14,11 +14,11 @@ import (
 // longer time; it may be nil. What a snapshot cannot show is a guess, and each
 // guess is a comment. The drafted file's own check on the same snapshot is
 // clean: what is found is the server's state, not the file's mistake.
-func InitFromSnapshot(s *probes.Snapshot, peaks map[string]int) (string, error) {
-	l := &live{s: s, u: &Usage{Bound: s.Server.Masked, KeepFree: defaultKeepFree}}
-	for _, g := range s.Groups {
-		l.place(g)
-	}
+//
+// Of poolers their pools and clients are drafted too, and the sessions that are
+// their own are no application's; s needs its sessions to tell them apart.
+func InitFromSnapshot(s *probes.Snapshot, peaks map[string]int, poolers ...SeenPooler) (string, error) {
+	l := beside(s, poolers)
 	d := &draft{keep: defaultKeepFree}
 	d.head = []string{
 		"Drafted by pgsonde from " + orServer(s.Server.Target) + ", " + s.At.UTC().Format("2006-01-02 15:04:05 UTC") + ".",
@@ -28,13 +28,16 @@ func InitFromSnapshot(s *probes.Snapshot, peaks map[string]int) (string, error) 
 	if s.Server.Masked {
 		d.head = append(d.head, "GUESS: this login sees no addresses (grant pg_monitor), so every role is taken for one replica.")
 	}
-	if lim := s.Limits; lim.MaxConnections > 0 {
+	lim := s.Limits
+	if lim.MaxConnections == 0 {
+		d.setServer(serverKnown{})
+	} else {
 		d.server = []size{sized("max_connections", lim.MaxConnections), sized("superuser_reserved", lim.SuperuserReserved)}
 		if lim.Reserved > 0 {
 			d.server = append(d.server, sized("reserved", lim.Reserved))
 		}
 	}
-	prefix := commonPrefix(l.rows)
+	prefix := commonPrefix(l.rows, poolers)
 	if prefix != "" {
 		d.match = prefix + "{role}"
 	}
@@ -42,8 +45,12 @@ func InitFromSnapshot(s *probes.Snapshot, peaks map[string]int) (string, error) 
 	for _, r := range l.rows {
 		r.fill(l.u.Bound)
 		if r.Origin == Captured {
-			d.addSeen(r, prefix, peaks[r.Role])
+			d.addSeen(r, peaks[r.Role])
+			d.seen = append(d.seen, r.Role)
 		}
+	}
+	for _, p := range poolers {
+		d.pooled(p)
 	}
 	return d.file()
 }
@@ -57,11 +64,20 @@ func orServer(target string) string {
 
 // commonPrefix is what most of the application names share up to a colon, as
 // "werft:" of werft:api; "" when no two do.
-func commonPrefix(rows []*liveRow) string {
-	counts := map[string]int{}
+func commonPrefix(rows []*liveRow, poolers []SeenPooler) string {
+	names := map[string]bool{}
 	for _, r := range rows {
-		if at := strings.Index(r.Role, ":"); r.Origin == Captured && at > 0 && at < len(r.Role)-1 && plainASCII(r.Role) {
-			counts[r.Role[:at+1]]++
+		names[r.Role] = r.Origin == Captured
+	}
+	for _, p := range poolers {
+		for _, c := range p.Clients {
+			names[withoutFile(Who{App: c.App, User: c.User, Database: c.Database}.normal()).Role] = true
+		}
+	}
+	counts := map[string]int{}
+	for name, captured := range names {
+		if at := strings.Index(name, ":"); captured && at > 0 && at < len(name)-1 && plainASCII(name) {
+			counts[name[:at+1]]++
 		}
 	}
 	best := ""
@@ -77,10 +93,16 @@ func plainASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
+// cutPrefix is what a pattern like "werft:{role}" captures of a name.
+func cutPrefix(name, pattern string) (short string, captured bool) {
+	prefix := strings.TrimSuffix(pattern, "{role}")
+	short, captured = strings.CutPrefix(name, prefix)
+	return short, captured && prefix != ""
+}
+
 // addSeen adds a role that was seen.
-func (d *draft) addSeen(r *liveRow, prefix string, peak int) {
-	short, captured := strings.CutPrefix(r.Role, prefix)
-	captured = captured && prefix != ""
+func (d *draft) addSeen(r *liveRow, peak int) {
+	short, captured := cutPrefix(r.Role, d.match)
 	out := draftRole{name: d.nameOf(short)}
 	pods, most, busiest := max(1, val(r.Pods)), 0, false
 	for _, p := range r.AllPods {
