@@ -16,6 +16,8 @@ func TestBestAction(t *testing.T) {
 		{"queued ALTER behind a reader", "1 AS t1\n2 AX t1 @1\n3 AS t1 @2\n4 AS t1 @3", probes.Session{State: "idle in transaction"}, Cancel, 2, 2},
 		{"queued ALTER that frees the smaller part", "1 AS t1\n1 X x1\n2 AX t1 @1\n3 AS t1 @2\n4 S x1 @3\n5 S x1 @4", probes.Session{State: "idle in transaction"}, Terminate, 1, 4},
 		{"queued ALTER that holds an advisory lock", "1 AS t1\n2 X a1\n2 AX t1 @1\n3 X a1 @2", probes.Session{State: "idle in transaction"}, Terminate, 1, 2},
+		{"queued ALTER that holds an advisory lock, with readers behind", "1 AS t1\n2 X a1\n2 AX t1 @1\n3 X a1 @2\n4 AS t1 @3\n5 AS t1 @4", probes.Session{State: "idle in transaction"}, Cancel, 2, 3},
+		{"queued ALTER that holds a row", "1 AS t1\n2 X x1\n2 AX t1 @1\n3 S x1 @2\n4 AS t1 @3\n5 AS t1 @4", probes.Session{State: "idle in transaction"}, Terminate, 1, 4},
 		{"running", "1 X x1\n2 S x1 @1", probes.Session{State: "active"}, Cancel, 1, 1},
 		{"idle", "1 X a1\n2 X a1 @1", probes.Session{State: "idle"}, Terminate, 1, 1},
 		{"prepared", "p1 X x1\n2 S x1 @1", probes.Session{}, Rollback, 0, 1},
@@ -47,5 +49,18 @@ func TestBestAction(t *testing.T) {
 	f := Build(nil, reading(table(t, "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @2")), nil)
 	if b := f.Cycles[0].Tree.Best; b.Verb != Cancel || b.Key.PID != 2 {
 		t.Errorf("a deadlock: got %+v, want the younger one cancelled", b)
+	}
+}
+
+// TestCancellingAQueuedMigration: those behind its request run for sure, those who
+// want its advisory lock only if that is its transaction's.
+func TestCancellingAQueuedMigration(t *testing.T) {
+	f := Build(nil, reading(table(t, "1 AS t1\n2 X a1\n2 AX t1 @1\n3 X a1 @2\n4 AS t1 @3\n5 AS t1 @4")), nil)
+	b := f.Trees[0].Best
+	if b.Key.PID != 2 || b.Direct != 2 || b.Most != 3 || b.Frees != 3 {
+		t.Errorf("got %+v, want 2 to 3 freed by ending 2", b)
+	}
+	if e := f.WhatIf(Key{PID: 2}); e.Direct != 3 || len(e.Frees) != 3 {
+		t.Errorf("ending 2 frees %+v, want 3 at once: its session's locks go, too", e)
 	}
 }

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -263,21 +264,24 @@ func masked(s *probes.Session) bool {
 // itself counted, is not worth more than the work the root would lose.
 const enough = 2
 
-// queuedDDL is the end of a queued strong request that lets no fewer run at once
-// than the end of the root and at least half as many in all; or, where the root is
-// not for ending, of one that waits for it. Only its place in the queue may hold others up: what it holds
-// already may be its session's and outlive a cancel.
+// queuedDDL is what a cancel of a queued strong request frees that lets no fewer run
+// at once than the end of the root and at least half as many in all; or, where the
+// root is not for ending, of one that waits for it.
 func (f *Forest) queuedDDL(t *Tree) *End {
 	for i := range t.Ends[1:] {
-		e := &t.Ends[i+1]
-		if e.Direct > 0 && e.Direct >= t.Ends[0].Most && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) && f.queued(f.Node(e.Key)) {
-			return e
+		n := f.Node(t.Ends[i+1].Key)
+		if !f.queued(n) {
+			continue
+		}
+		e := f.cancelled(n, t.Ends[i+1])
+		if e.Direct > 0 && e.Direct >= t.Ends[0].Most && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) {
+			return &e
 		}
 	}
 	if Wraparound(t.Root.Session) {
 		for _, n := range t.Root.Children {
 			if f.queued(n) {
-				e := f.sim.end(n.proc)
+				e := f.cancelled(n, f.sim.end(n.proc))
 				return &e
 			}
 		}
@@ -285,18 +289,35 @@ func (f *Forest) queuedDDL(t *Tree) *End {
 	return nil
 }
 
-// queued reports whether n is a strong request for a table that has got nothing
-// yet that others wait for.
+// queued reports whether n is a strong request for a table whose transaction has got
+// nothing yet that others wait for: an advisory lock, as migrations take one first,
+// is no work that would be lost.
 func (f *Forest) queued(n *Node) bool {
 	if n == nil || n.Edge == nil || n.Edge.LockType != "relation" || !strong(n.Edge.Mode) || n.Session != nil && n.Session.Kind == "startup" {
 		return false
 	}
 	for _, h := range f.g.procs[n.proc].holds {
-		if h.blocks() {
+		if h.blocks() && h.obj.tag.Type != "advisory" {
 			return false
 		}
 	}
 	return true
+}
+
+// cancelled is e for a cancel of n: who waits for its advisory locks is not sure to
+// run, for they may be the session's and stay.
+func (f *Forest) cancelled(n *Node, e End) End {
+	if held, _ := f.holdsUp(n); !held {
+		return e
+	}
+	sure := f.sim.withdraw(n.proc)
+	frees := sure.Frees[:sure.Direct:sure.Direct]
+	for _, k := range e.Frees {
+		if !slices.Contains(frees[:sure.Direct], k) {
+			frees = append(frees, k)
+		}
+	}
+	return End{Key: e.Key, Frees: frees, Direct: sure.Direct, Most: e.Most}
 }
 
 // what names a queued request by its statement's first word, else its mode.

@@ -10,6 +10,7 @@ type simulation struct {
 	g      *graph
 	naming [][]int // by process: waiters that name it outside of a queue's order
 	gone   []bool  // by process: ended; all false between runs
+	keeps  int     // one of gone whose request alone goes, and not what it holds, plus 1; 0 between runs
 	free   []bool  // by process: has run and ended; all false between runs
 	ended  []int   // the processes of gone
 	run    int     // number of the run under way
@@ -68,6 +69,13 @@ func (s *simulation) end(xs ...int) End {
 		s.gone[x] = false
 	}
 	return e
+}
+
+// withdraw is end for one whose request goes while what it holds stays.
+func (s *simulation) withdraw(x int) End {
+	s.keeps = x + 1
+	defer func() { s.keeps = 0 }()
+	return s.end(x)
 }
 
 // bequeath finds the row whose queue x heads while it waits for the row's locker.
@@ -187,7 +195,7 @@ func (s *simulation) isStuck(w *wait) bool {
 	}
 	stuck := false
 	s.g.blockers(w, func(l link) bool {
-		stuck = s.blocks(l.proc)
+		stuck = s.blocks(l.proc) || l.kind != Soft && l.proc == s.keeps-1
 		return !stuck
 	})
 	return stuck
@@ -243,7 +251,7 @@ func (s *simulation) blocks(p int) bool { return !s.gone[p] && !s.free[p] }
 // heldOn is what those hold on o who stay, but for one process.
 func (s *simulation) heldOn(o *object, but int) (m uint16) {
 	for i := range o.holders {
-		if h := &o.holders[i]; h.proc != but && s.blocks(h.proc) {
+		if h := &o.holders[i]; h.proc != but && (s.blocks(h.proc) || h.proc == s.keeps-1) {
 			m |= h.mask
 		}
 	}
@@ -262,7 +270,7 @@ func (s *simulation) holdsHere(o *object, p int) bool {
 // held reports whether a wait known from answers alone stays.
 func (s *simulation) held(w *wait) bool {
 	for _, l := range w.explicit {
-		if s.blocks(l.proc) || s.inherits(l) {
+		if s.blocks(l.proc) || l.proc == s.keeps-1 || s.inherits(l) {
 			return true
 		}
 	}
