@@ -181,7 +181,7 @@ func atMost(e waits.End) string {
 	if len(e.Frees) == 0 {
 		return frees(e)
 	}
-	return strings.Replace(frees(e), "frees ", "frees at most ", 1)
+	return "frees " + e.AtMost()
 }
 
 // target is what the server is asked to check.

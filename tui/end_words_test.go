@@ -31,7 +31,7 @@ func TestDialogCountsInOneWay(t *testing.T) {
 func TestACancelThatMayKeepLocksPromisesAtMost(t *testing.T) {
 	for _, e := range []waits.Effect{waits.Frees, waits.FreesQueue} {
 		a := waits.Advice{Cancel: e, Terminate: e, AtMost: true, Why: "locks from before a savepoint stay"}
-		end := waits.End{Frees: make([]waits.Key, 3), Direct: 1}
+		end := waits.End{Frees: make([]waits.Key, 3), Direct: 1, Most: 1}
 		if got := effect(waits.Cancel, a, end); got != "frees at most 1 at once, up to 2 in turn: "+a.Why {
 			t.Errorf("%s: cancel %s", e, got)
 		}

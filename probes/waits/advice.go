@@ -214,7 +214,7 @@ func (f *Forest) choose(t *Tree) Action {
 		act.Verb = verb(a)
 		act.Text = fmt.Sprintf("%s %s: frees %s; or wait: the server aborts one at deadlock_timeout", act.Verb, n.Key, end.Freed())
 		if act.Verb == Cancel && a.AtMost {
-			act.Text = fmt.Sprintf("cancel %s: frees %s, terminate for sure; or wait: the server aborts one at deadlock_timeout", n.Key, end.most())
+			act.Text = fmt.Sprintf("cancel %s: frees %s, terminate for sure; or wait: the server aborts one at deadlock_timeout", n.Key, end.AtMost())
 		}
 	case ending(a.Terminate) && end.Direct == 0 && f.delayed(t) != nil:
 		return f.endDelay(t)

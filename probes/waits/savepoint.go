@@ -68,7 +68,7 @@ func verb(a Advice) Verb {
 // promise is what one end of a session frees, by a verb of an advice.
 func (a Advice) promise(v Verb, e End) string {
 	if v == Cancel && a.AtMost {
-		return e.most() + " (" + a.keeps + "; terminate for sure)"
+		return e.AtMost() + " (" + a.keeps + "; terminate for sure)"
 	}
 	return e.Freed()
 }

@@ -57,7 +57,7 @@ func (f *Forest) jointly(act *Action, root *Node, with []int, best End) {
 	}
 	frees := best.Freed()
 	if act.AtMost {
-		frees = best.most()
+		frees = best.AtMost()
 	}
 	act.Text = fmt.Sprintf("%s: frees %s; one alone frees nobody", f.all(steps), frees)
 }

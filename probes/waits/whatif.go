@@ -46,8 +46,8 @@ func (e End) between(once string) string {
 	return once
 }
 
-// most is Freed as an upper bound.
-func (e End) most() string {
+// AtMost is Freed as an upper bound.
+func (e End) AtMost() string {
 	e.Direct = e.Most
 	return "at most " + e.Freed()
 }
