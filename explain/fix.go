@@ -1,10 +1,7 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
@@ -42,77 +39,6 @@ type Candidate struct {
 	Proof      []string // why the rows are the same, line by line
 	Claim      *Claim   // what the server can be asked to prove; nil without a bound
 	Fault      string   // rule of an error in the page that the rewrite keeps, for it keeps the rows; "" for none
-}
-
-// Rendered is a candidate in the spelling of the statement's source.
-type Rendered struct {
-	SQL              string
-	Start, End       int // the changed range of the source
-	NewStart, NewEnd int // where the new text stands in SQL
-	// Bind: which of the old values to bind, in order, from 1. For ? and %s, and
-	// for $n where the rewrite has no use for some value: the others move up,
-	// since a statement with a gap in its numbers cannot be prepared.
-	Bind      []int
-	Unused    []int  // old placeholders $n that the rewrite no longer has
-	First     string // says in a comment which values it takes, if numbers moved up
-	FirstBind []int
-}
-
-// Render writes the candidate with the source's placeholders; outside the
-// changed range the source stays byte for byte.
-func (c Candidate) Render(n *sqltext.Normal) Rendered {
-	edits := n.Original(c.Edits)
-	r := Rendered{SQL: sqltext.Splice(n.Source, edits)}
-	r.Start, r.End, r.NewStart, r.NewEnd = sqltext.Span(edits)
-	switch {
-	case n.Dialect.Positional():
-		r.Bind = sqltext.Bindings(c.SQL)
-	case n.Dialect == sqltext.Dollar:
-		left := sqltext.Bindings(c.SQL)
-		for _, p := range n.Params {
-			if !slices.Contains(left, p.N) {
-				r.Unused = append(r.Unused, p.N)
-			}
-		}
-		if r.SQL, r.Bind = moveUp(r.SQL); r.Bind != nil {
-			e := difference1(n.Source, r.SQL)
-			r.Start, r.End, r.NewStart, r.NewEnd = e.Start, e.End, e.Start, e.Start+len(e.Text)
-		}
-	}
-	if c.First == "" {
-		return r
-	}
-	r.First = sqltext.Splice(n.Source, n.Original(c.FirstEdits))
-	switch {
-	case n.Dialect.Positional():
-		r.FirstBind = sqltext.Bindings(c.First)
-	case n.Dialect == sqltext.Dollar:
-		if r.First, r.FirstBind = moveUp(r.First); r.FirstBind != nil {
-			r.First = "/* values: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(r.FirstBind), " ", ", "), "[]") + " of the old ones */ " + r.First
-		}
-	}
-	return r
-}
-
-// moveUp closes the gaps in the numbers of $n. It returns the old number of each
-// new one, nil if there was no gap.
-func moveUp(sql string) (string, []int) {
-	old := sqltext.Bindings(sql)
-	slices.Sort(old)
-	old = slices.Compact(old)
-	if len(old) == 0 || old[len(old)-1] == len(old) {
-		return sql, nil
-	}
-	var edits []sqltext.Edit
-	for _, t := range sqltext.Lex(sql) {
-		if t.Kind != sqltext.Param {
-			continue
-		}
-		if n, err := strconv.Atoi(sql[t.Start+1 : t.End]); err == nil {
-			edits = append(edits, sqltext.Edit{Start: t.Start, End: t.End, Text: "$" + strconv.Itoa(slices.Index(old, n)+1)})
-		}
-	}
-	return sqltext.Splice(sql, edits), old
 }
 
 // Fixes proposes rewrites of a statement whose cursor is c, the preferred one
@@ -308,11 +234,12 @@ func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 	return key.Text + op + w.word(pick) + "(" + list(values) + ")", claim, true
 }
 
-// typeLiterals gives string constants that stand alone in LEAST the key's type,
-// for there they would be text. It reports whether the type is known or not needed.
+// typeLiterals gives what stands alone in LEAST the key's type, where it would be text
+// there: string constants, and placeholders that have no type from elsewhere. It
+// reports whether the type is known or not needed.
 func (w *rewriter) typeLiterals(values []BoundValue, texts []string) bool {
 	for _, v := range values {
-		if v.Expr.Kind != sqltext.Const || v.Expr.Text()[0] != '\'' {
+		if v.Expr.Kind == sqltext.Cast || v.Expr.Kind == sqltext.Const && v.Expr.Text()[0] != '\'' || v.Expr.Kind == sqltext.Value && !w.facts.Untyped {
 			return true
 		}
 	}

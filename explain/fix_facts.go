@@ -17,6 +17,9 @@ type Facts struct {
 	Stable map[string]bool
 	// Params are the types of $1, $2, …, as far as they are known.
 	Params []string
+	// Untyped says that every placeholder may be bound by itself, or be replaced by a
+	// literal, so that its type has to follow from the place where it stands.
+	Untyped bool
 }
 
 // FactsFrom takes the tables of a query from a catalog, found by the names in

@@ -43,12 +43,16 @@ func TestFixes(t *testing.T) {
 			},
 		},
 		{
-			"positional placeholders twice: the bound assumes nothing",
-			"select * from doc where a < ? or a = ? and b < ? order by a desc, b desc limit ?",
+			"positional placeholders twice: the bound assumes nothing, and gives each its type",
+			"select * from doc where created_at < ? or created_at = ? and b < ? order by created_at desc, b desc limit ?",
 			[]string{
-				"add-bound: select * from doc where (a < ? or a = ? and b < ?) and a <= greatest(?, ?) order by a desc, b desc limit ?",
-				"row-comparison*: select * from doc where (a, b) < (?, ?) order by a desc, b desc limit ?",
+				"add-bound: select * from doc where (created_at < ? or created_at = ? and b < ?) and created_at <= greatest(?::timestamptz, ?::timestamptz) order by created_at desc, b desc limit ?",
+				"row-comparison*: select * from doc where (created_at, b) < (?, ?) order by created_at desc, b desc limit ?",
 			},
+		},
+		{
+			"positional placeholders twice, of a type that is not known", "select * from doc where a < ? or a = ? and b < ? order by a desc, b desc limit ?",
+			[]string{"row-comparison*: select * from doc where (a, b) < (?, ?) order by a desc, b desc limit ?"},
 		},
 		{
 			"three keys, conjunctive form",
@@ -245,7 +249,9 @@ func TestFixes(t *testing.T) {
 	} {
 		q, n := parse(t, c.sql)
 		var got []string
-		for _, x := range Fixes(q, RecogniseCursor(q), docFacts()) {
+		facts := docFacts()
+		facts.Untyped = n.Dialect != sqltext.Dollar
+		for _, x := range Fixes(q, RecogniseCursor(q), facts) {
 			r := x.Render(n)
 			s := string(x.Kind) + map[bool]string{true: "*"}[len(x.Assumes) > 0] + map[bool]string{true: "! " + x.Fault}[x.Fault != ""] + ": " + r.SQL
 			if x.First != "" {

@@ -182,7 +182,7 @@ func (j *judgement) decide(ctx context.Context, catalog Catalog) {
 	j.out.Findings = append(j.out.Findings, tiesFinding(j.page)...)
 	if j.query != nil {
 		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
-		j.facts.Params = j.ask.types
+		j.facts.Params, j.facts.Untyped = j.ask.types, j.norm.Dialect != sqltext.Dollar
 		j.out.Findings = append(j.out.Findings, j.smells()...)
 	}
 }

@@ -216,7 +216,7 @@ func (j *judgement) offer(o *option) {
 		SQL: o.rendered.SQL, Kind: string(o.Kind), Equivalent: o.proof.level,
 		Before: j.out.Plans[0], After: caseOf("generic", o.plan, o.scans),
 		Why: whyOf(o.Candidate), Proof: o.proof.lines, Steps: o.steps,
-		Bind: o.rendered.Bind, First: o.rendered.First, FirstBind: o.rendered.FirstBind, When: o.When, Assumes: o.Assumes, Keeps: o.Fault,
+		Bind: o.rendered.Bind, First: o.rendered.First, FirstBind: o.rendered.FirstBind, When: o.rendered.When, Assumes: o.Assumes, Keeps: o.Fault,
 		Changed: [2]int{o.rendered.NewStart, o.rendered.NewEnd},
 	}
 	if o == j.lesser {

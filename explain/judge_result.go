@@ -85,14 +85,15 @@ type Fix struct {
 	Proof []string `json:"proof"` // line by line: what was shown, and how
 	Steps []Step   `json:"measured,omitempty"`
 
-	// Bind lists, for ? and %s, which of the old values to bind, in order, from 1.
-	Bind []int `json:"bind,omitempty"`
+	// Bind lists which of the old values to bind, in order, from 1; nil for all as
+	// before, empty for none.
+	Bind []int `json:"bind,omitzero"`
 	// First is the statement for the first page, chosen by When; SQL is that for
 	// the next ones.
 	First string `json:"first,omitempty"`
 	When  string `json:"when,omitempty"`
 	// FirstBind is Bind for First.
-	FirstBind []int    `json:"first_bind,omitempty"`
+	FirstBind []int    `json:"first_bind,omitzero"`
 	Assumes   []string `json:"assumes,omitempty"` // what must be true besides the text
 	// Changed is the byte range of SQL that is new.
 	Changed [2]int `json:"-"`

@@ -203,7 +203,11 @@ func proofLines(f *explain.Fix, w int, ascii bool) []docLine {
 	for _, l := range f.Assumes {
 		add(theme.Warn, "if     ", l)
 	}
-	if len(f.Bind) > 0 {
+	switch {
+	case f.Bind == nil:
+	case len(f.Bind) == 0:
+		add(theme.Normal, "bind   ", "none of the old values")
+	default:
 		add(theme.Normal, "bind   ", "the old values in this order: "+strings.Trim(fmt.Sprint(f.Bind), "[]"))
 	}
 	for i, s := range f.Steps {

@@ -113,7 +113,11 @@ func (p *explainText) fix(f *explain.Fix) {
 // bind says which of the old values a statement takes, in order; nothing when they
 // are bound as before.
 func (p *explainText) bind(values []int) {
-	if len(values) > 0 {
+	switch {
+	case values == nil:
+	case len(values) == 0:
+		p.line("    ", "it takes none of the old values")
+	default:
 		p.line("    ", "bind the old values in this order: %s", listed(values))
 	}
 }

@@ -35,13 +35,13 @@ func fixWords(x *explain.Fix) string {
 	for _, a := range x.Assumes {
 		words = append(words, "assumed: "+a)
 	}
-	if len(x.Bind) > 0 {
-		words = append(words, "bind the values that were "+listed(x.Bind))
+	if x.Bind != nil {
+		words = append(words, bindWords(x.Bind))
 	}
 	if x.First != "" {
 		first := "while " + x.When + ", send another statement: " + x.First
-		if len(x.FirstBind) > 0 {
-			first += "; bind the values that were " + listed(x.FirstBind)
+		if x.FirstBind != nil {
+			first += "; " + bindWords(x.FirstBind)
 		}
 		words = append(words, first)
 	}
@@ -49,6 +49,14 @@ func fixWords(x *explain.Fix) string {
 		words = append(words, "make the index first: "+*x.IndexSQL)
 	}
 	return strings.Join(words, "\n")
+}
+
+// bindWords say which of the old values a statement takes.
+func bindWords(values []int) string {
+	if len(values) == 0 {
+		return "it takes none of the values"
+	}
+	return "bind the values that were " + listed(values)
 }
 
 // listed writes numbers as 1, 2, 3.
