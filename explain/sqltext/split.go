@@ -73,17 +73,35 @@ func (s *splitter) step() bool {
 // block comments right before it: hints, and marks that tools put there. A blank
 // line, or a comment to the line's end, parts what is above from the statement.
 func leading(gap string) int {
-	start := len(gap)
-	for {
-		space := strings.TrimRight(gap[:start], " \t\r\n")
-		if strings.Count(gap[len(space):start], "\n") > 1 || !strings.HasSuffix(space, "*/") {
-			break
+	start, lines := -1, 0 // of the first such comment; line ends since the last one
+	for i := 0; i < len(gap); {
+		switch {
+		case strings.HasPrefix(gap[i:], "/*"):
+			if start < 0 {
+				start = i
+			}
+			sc := scanner{src: gap, pos: i}
+			sc.comment()
+			i, lines = sc.pos, 0
+			continue
+		case strings.HasPrefix(gap[i:], "--"):
+			start = -1
+			if n := strings.IndexByte(gap[i:], '\n'); n > 0 {
+				i += n
+				continue
+			}
+			return 0
+		case gap[i] == '\n':
+			if lines++; lines > 1 {
+				start = -1
+			}
+		case strings.IndexByte(" \t\r", gap[i]) < 0:
+			start = -1
 		}
-		at := strings.LastIndex(space, "/*")
-		if at < 0 || strings.Contains(space[strings.LastIndexByte(space[:at], '\n')+1:at], "--") || strings.Contains(space[at+2:len(space)-2], "*/") {
-			break
-		}
-		start = at
+		i++
+	}
+	if start < 0 {
+		return 0
 	}
 	return len(gap) - start
 }

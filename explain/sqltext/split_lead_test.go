@@ -13,7 +13,11 @@ func TestSplitLead(t *testing.T) {
 		"/* a */ -- b\nSELECT 1":                           {Text: "SELECT 1", Line: 2},
 		"\ufeffSELECT 1":                                   {Text: "SELECT 1", Line: 1},
 		"\ufeff-- name: Page :many\n/*+ Hint */ SELECT 1;": {Text: "/*+ Hint */ SELECT 1", Line: 2, Name: "Page"},
-		"/* a /* nested */ b */ SELECT 1":                  {Text: "SELECT 1", Line: 1},
+		"/* a /* nested */ b */ SELECT 1":                  {Text: "/* a /* nested */ b */ SELECT 1", Line: 1},
+		"/*/**/*/0":                                        {Text: "/*/**/*/0", Line: 1},
+		"/* a */ /*/ b */\nSELECT 1":                       {Text: "/* a */ /*/ b */\nSELECT 1", Line: 1},
+		"/* a -- b */ SELECT 1":                            {Text: "/* a -- b */ SELECT 1", Line: 1},
+		"/* a */\n\n/* b */\nSELECT 1":                     {Text: "/* b */\nSELECT 1", Line: 3},
 		"\n\n/*+ Hint */\nSELECT 1;\n/* next */ SELECT 2":  {Text: "/*+ Hint */\nSELECT 1", Line: 3},
 	} {
 		got := Split(src)
