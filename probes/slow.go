@@ -92,6 +92,9 @@ func (s *Sampler) refresh(ctx context.Context) {
 	}
 	s.slow.running = nil
 	s.slow.next = time.Now().Add(slowEvery)
+	if opened != nil && s.churn.last == nil { // a rate needs two readings
+		s.slow.next = time.Now().Add(churnLeast + time.Second)
+	}
 	limits := s.state.limits
 	if nerr == nil {
 		s.learnNames(names, &limits)

@@ -336,7 +336,7 @@ func (s *poolersScreen) nothing() string {
 // poolerSum is a pooler in one line: its clients and its server side.
 func poolerSum(v *bouncer.View) string {
 	parts := []string{fmt.Sprintf("%s of %s clients", orAsk(v.ClientsUsed), orAsk(v.ClientsMax))}
-	side := fmt.Sprintf("%d server connections, %d idle", v.Servers.Now, v.Servers.Idle)
+	side := fmt.Sprintf("%s, %d idle", plural(v.Servers.Now, "server connection"), v.Servers.Idle)
 	if v.Servers.Cap != nil {
 		side += fmt.Sprintf(", %d at most", *v.Servers.Cap)
 	}

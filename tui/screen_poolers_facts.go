@@ -248,10 +248,12 @@ func poolCause(p *bouncer.PoolView) string {
 		return "max_user_connections"
 	case bouncer.ServerRefuses:
 		return "server refuses: " + p.Why
+	case bouncer.ServerAway:
+		return "server away: " + p.Why
 	case bouncer.LoginHangs:
 		return "logins hang"
 	case bouncer.CannotOpen:
-		return "cannot open servers"
+		return "cannot open: " + p.Why
 	case bouncer.CancelsWaiting:
 		return "cancels wait"
 	}
@@ -261,6 +263,9 @@ func poolCause(p *bouncer.PoolView) string {
 	case p.Paused:
 		return "PAUSED"
 	case p.Refused != "":
+		if p.Away {
+			return "server away: " + p.Refused
+		}
 		return "server refuses: " + p.Refused
 	}
 	return ""

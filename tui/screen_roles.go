@@ -71,6 +71,12 @@ func (s *rolesScreen) size(w, h int) { s.w, s.h = w, h; s.arrange() }
 func (s *rolesScreen) load(f *frame) {
 	s.f = f
 	s.pinned = pinned(f.forest())
+	for _, r := range f.use.Rows { // more than connect directly have their slots of the pooler
+		if n := s.pinned[r.Role] - r.Now; r.Via != "" && n > 0 {
+			s.pinned[r.Role] -= n
+			s.pinned["pooler "+r.Via] += n
+		}
+	}
 	s.table.Hide(f.file == nil, "kept", "cap", "use")
 	if !s.began {
 		s.began = true
@@ -157,8 +163,13 @@ func (s *rolesScreen) row(f *frame, r budget.Row) table.Row {
 	if r.OldestTxS != nil && *r.OldestTxS >= 1 { // shorter ones only flicker
 		oldest = *r.OldestTxS
 	}
+	known := optional
+	if r.Via != "" && r.Now == 0 { // it is in the pooler's row: there is nothing to be known
+		known = func(*int) table.Cell { return limit(s.g, nil) }
+		lock = known(nil)
+	}
 	return table.Row{Key: r.Role, Sign: f.sign(r.Role), Cells: []table.Cell{
-		name, pods(r, s.g), now, optional(r.Busy), optional(r.Idle), optional(r.IdleInTx), lock, pin,
+		name, pods(r, s.g), now, known(r.Busy), known(r.Idle), known(r.IdleInTx), lock, pin,
 		limit(s.g, r.Kept), limit(s.g, r.Cap), useBar(s.g, r, barWidth), number(f.peaks[r.Role]),
 		{Text: trend(f, r, s.g, sparkWidth), Role: theme.Dim},
 		ageCell(oldest),
@@ -186,6 +197,9 @@ func (f *frame) note(r budget.Row) string {
 func pods(r budget.Row, g theme.Glyphs) table.Cell {
 	now := "?"
 	c := table.Cell{Num: -1}
+	if r.Via != "" && r.Now == 0 {
+		return limit(g, nil)
+	}
 	if r.Pods != nil {
 		now, c.Num = strconv.Itoa(*r.Pods), float64(*r.Pods)
 	}

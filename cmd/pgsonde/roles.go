@@ -83,7 +83,11 @@ func writeRoles(w io.Writer, snap *probes.Snapshot, u *budget.Usage, notes []str
 	fmt.Fprintln(w)
 	g := grid{head: []string{"role", ">pods", ">now", ">busy", ">idle", ">intx", ">lock", ">kept", ">cap", ">peak", ">oldest tx", "note"}}
 	for _, r := range u.Rows {
-		g.add(r.Role, pods(r), bound(u.Bound, r.Now), count(r.Busy), count(r.Idle), count(r.IdleInTx), count(r.LockWaiting),
+		known := count
+		if elsewhere(r) {
+			known = blank
+		}
+		g.add(r.Role, pods(r), bound(u.Bound, r.Now), known(r.Busy), known(r.Idle), known(r.IdleInTx), known(r.LockWaiting),
 			blank(r.Kept), capText(r), blank(r.Peak), age(r.OldestTxS), r.Note)
 	}
 	g.write(w)
@@ -128,8 +132,13 @@ func bound(masked bool, n int) string {
 	return strconv.Itoa(n)
 }
 
+// elsewhere says that a role is counted in its pooler's row.
+func elsewhere(r budget.Row) bool { return r.Via != "" && r.Now == 0 }
+
 func pods(r budget.Row) string {
 	switch {
+	case elsewhere(r):
+		return ""
 	case r.Pods == nil && r.Replicas == nil:
 		return ""
 	case r.Replicas == nil:

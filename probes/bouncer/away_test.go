@@ -55,11 +55,12 @@ func TestServerThatIsAway(t *testing.T) {
 		cause Cause
 		why   string
 	}{
-		{"down", down, ServerRefuses, "PostgreSQL cannot be reached, by pgsonde neither: connection refused"},
-		{"down, as a reading says it", &probes.Unavailable{State: "unreachable", Err: down}, ServerRefuses, "PostgreSQL is unreachable: pgsonde does not reach it either"},
+		{"down", down, ServerAway, "PostgreSQL cannot be reached, by pgsonde neither: connection refused"},
+		{"down, as a reading says it", &probes.Unavailable{State: "not answering", Err: down}, ServerAway, "PostgreSQL cannot be reached, by pgsonde neither: connection refused"},
+		{"down, and not yet tried again", &probes.Unavailable{State: "restarting", Err: errors.New("reset")}, ServerAway, "PostgreSQL is restarting: pgsonde does not reach it either"},
 		{"full", fmt.Errorf("opening: %w", full), ServerRefuses, "PostgreSQL is full: it refused pgsonde too"},
 		{"full, as a reading says it", &probes.Unavailable{State: "full", Err: full}, ServerRefuses, "PostgreSQL is full"},
-		{"starting", &probes.Unavailable{State: "starting up", Err: down}, ServerRefuses, "PostgreSQL is starting up"},
+		{"starting", &probes.Unavailable{State: "starting up", Err: &probes.ConnectError{Kind: probes.KindStarting, Msg: "the database system is starting up"}}, ServerAway, "PostgreSQL does not take connections now: the database system is starting up"},
 		{"pgsonde's own limit", &probes.ConnectError{Kind: probes.KindFull, Msg: `too many connections for role "u"`}, CannotOpen, "PostgreSQL refuses new connections or cannot be reached"},
 		{"pgsonde's own password", &probes.ConnectError{Kind: probes.KindAuth, Msg: "password authentication failed"}, CannotOpen, "PostgreSQL refuses new connections or cannot be reached"},
 		{"a late answer", &probes.Unavailable{State: "not answering", Err: errors.New("timeout")}, CannotOpen, "PostgreSQL refuses new connections or cannot be reached"},
@@ -76,5 +77,27 @@ func TestServerThatIsAway(t *testing.T) {
 		if tt.err != nil && strings.Contains(p.Why, "free slots") {
 			t.Errorf("%s: got %q, which speaks of a snapshot that is old", tt.name, p.Why)
 		}
+	}
+}
+
+// TestServerThatIsAwayAmongOthers: a pooler of several servers; the one that
+// pgsonde does not reach is told by its address.
+func TestServerThatIsAwayAmongOthers(t *testing.T) {
+	r := reading(func(r *Reading) {
+		waiter(r, 2)
+		r.Databases[0].Host, r.Databases[0].Port = "h", 5432
+		r.Databases = append(r.Databases, Database{Name: "books", Host: "other", Port: 5432, Database: "books", PoolSize: 2})
+		r.Pools = append(r.Pools, Pool{Database: "books", User: "app", ClWaiting: 1, MaxWaitS: 2})
+	})
+	down := &probes.ConnectError{Kind: probes.KindUnreachable, Target: "h:5432/prod", Msg: "connection refused"}
+	v := Judge(Input{Instances: []Instance{{Reading: r}}, ServerErr: down})
+	if p := pool(v, "shop", "app"); p.Cause != ServerAway || !strings.Contains(p.Why, "connection refused") {
+		t.Errorf("got cause %q (%s), want that its server is away", p.Cause, p.Why)
+	}
+	if p := pool(v, "books", "app"); p.Cause != CannotOpen {
+		t.Errorf("got cause %q (%s), want nothing of the other server", p.Cause, p.Why)
+	}
+	if v = Judge(Input{Instances: []Instance{{Reading: r}}}); v.Servers.Cap != nil {
+		t.Errorf("got at most %d, want unknown: no pool is known to be on the server", *v.Servers.Cap)
 	}
 }

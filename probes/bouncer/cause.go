@@ -44,7 +44,7 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	v.Cause, v.Why = j.cause(r, &v)
 	if v.Servers() == 0 && !v.Paused && !v.Disabled {
 		v.refused = j.refusal(&v)
-		v.Refused = v.refused.why
+		v.Refused, v.Away = v.refused.why, v.refused.why != "" && isAway(j.in.ServerErr)
 	}
 	return v
 }
@@ -72,7 +72,10 @@ func (j *judge) cause(r *Reading, v *PoolView) (Cause, string) {
 	if why := userLimit(r, v); why != "" {
 		return UserLimit, why
 	}
-	if v.refused = j.refusal(v); v.refused.why != "" {
+	switch v.refused = j.refusal(v); {
+	case v.refused.why != "" && isAway(j.in.ServerErr):
+		return ServerAway, v.refused.why
+	case v.refused.why != "":
 		return ServerRefuses, v.refused.why
 	}
 	switch {

@@ -29,7 +29,7 @@ func (j *judge) endpoints() {
 			}
 			at := endpoint{i, d.Host, d.Port}
 			seen[at] = true
-			if s := j.in.Snapshot; s != nil && d.Host != "" && strings.HasPrefix(s.Server.Target, fmt.Sprintf("%s:%d/", d.Host, d.Port)) {
+			if d.Host != "" && strings.HasPrefix(j.target, fmt.Sprintf("%s:%d/", d.Host, d.Port)) {
 				j.found[at] = true
 			}
 		}

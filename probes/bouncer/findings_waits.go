@@ -73,7 +73,7 @@ func (j *judge) action(p *PoolView) string {
 	switch p.Cause {
 	case DatabaseLimit, UserLimit:
 		return "raise the limit the pools share, or make the others smaller: each user and database is a pool"
-	case ServerRefuses:
+	case ServerRefuses, ServerAway:
 		return p.refused.action
 	case LoginHangs:
 		return "see why PostgreSQL does not answer: connect to it directly from the pooler's host"

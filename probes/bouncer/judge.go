@@ -11,11 +11,12 @@ import (
 // Judge says what is going on in a pooler. It is pure, and silent about what it
 // was not given: without a snapshot it does not guess at the server.
 func Judge(in Input) *View {
+	target := targetOf(in)
 	if ofError(in.ServerErr).why != "" {
 		in.Snapshot = nil
 	}
 	j := &judge{
-		in: in, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot), joined: map[int]joinedServer{},
+		in: in, target: target, v: &View{Name: in.Spec.Name}, server: newBackends(in.Snapshot), joined: map[int]joinedServer{},
 		found: map[endpoint]bool{}, mode: map[instancePool]string{}, waiters: map[instancePool]map[string]int{},
 	}
 	if j.v.Name == "" {
@@ -37,6 +38,7 @@ func Judge(in Input) *View {
 
 type judge struct {
 	in     Input
+	target string // of the server that was asked for, "" unknown
 	v      *View
 	server *backends
 	joined map[int]joinedServer // by pid: server connections with a backend of the snapshot or not

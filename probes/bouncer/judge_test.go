@@ -371,7 +371,7 @@ func TestServerSide(t *testing.T) {
 		}, ptr(2), ptr(97), false},
 		{"two servers, neither known", func(r *Reading) {
 			add(r, Database{Name: "far", Host: "db2", Port: 5432, PoolSize: 500}, "app", 3)
-		}, ptr(0), nil, false},
+		}, nil, nil, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,32 +28,53 @@ func (j *judge) refusal(v *PoolView) refusal {
 // there holds for the pooler too, that it dislikes pgsonde's login does not.
 func ofError(err error) refusal {
 	var ce *probes.ConnectError
-	var away *probes.Unavailable
-	if errors.As(err, &away) && !slices.Contains([]string{"full", "refused", "not answering"}, away.State) {
-		why := "PostgreSQL is " + away.State + ": pgsonde does not reach it either"
-		return refusal{why, "see whether PostgreSQL runs, and its log"}
-	}
-	if !errors.As(err, &ce) {
+	if errors.As(err, &ce) {
+		switch ce.Kind {
+		case probes.KindFull:
+			if strings.Contains(ce.Msg, "for role \"") || strings.Contains(ce.Msg, "for database \"") {
+				return refusal{}
+			}
+			return refusal{"PostgreSQL is full: it refused pgsonde too (" + oneLine(ce.Msg) + ")", actionFull}
+		case probes.KindStarting:
+			return refusal{"PostgreSQL does not take connections now: " + oneLine(ce.Msg), "see its log for why it starts or stops"}
+		case probes.KindUnreachable:
+			return refusal{
+				"PostgreSQL cannot be reached, by pgsonde neither: " + oneLine(ce.Msg),
+				"see whether PostgreSQL runs, listens there and is let through",
+			}
+		}
 		return refusal{}
 	}
-	switch ce.Kind {
-	case probes.KindFull:
-		if strings.Contains(ce.Msg, "for role \"") || strings.Contains(ce.Msg, "for database \"") {
-			return refusal{}
-		}
-		return refusal{"PostgreSQL is full: it refused pgsonde too (" + oneLine(ce.Msg) + ")", actionFull}
-	case probes.KindStarting:
-		return refusal{"PostgreSQL does not take connections now: " + oneLine(ce.Msg), "see its log for why it starts or stops"}
-	case probes.KindUnreachable:
-		return refusal{
-			"PostgreSQL cannot be reached, by pgsonde neither: " + oneLine(ce.Msg),
-			"see whether PostgreSQL runs, listens there and is let through",
-		}
+	var away *probes.Unavailable
+	if errors.As(err, &away) && slices.Contains([]string{"restarting", "starting up", "shutting down", "in recovery", "unreachable"}, away.State) {
+		return refusal{"PostgreSQL is " + away.State + ": pgsonde does not reach it either", "see whether PostgreSQL runs, and its log"}
 	}
 	return refusal{}
 }
 
-const actionFull = "free connections on the server: pgsonde roles says who has them; a larger pool would be refused as well"
+// isAway says that the server itself is not there, as against one that refuses.
+func isAway(err error) bool {
+	var ce *probes.ConnectError
+	if errors.As(err, &ce) {
+		return ce.Kind == probes.KindUnreachable || ce.Kind == probes.KindStarting
+	}
+	return ofError(err).why != ""
+}
+
+// targetOf is the server that pgsonde asked for: as the snapshot says it, or the
+// error.
+func targetOf(in Input) string {
+	var ce *probes.ConnectError
+	switch {
+	case in.Snapshot != nil:
+		return in.Snapshot.Server.Target
+	case errors.As(in.ServerErr, &ce):
+		return ce.Target
+	}
+	return ""
+}
+
+const actionFull = "free connections on the server: Roles says who has them; a larger pool would be refused as well"
 
 // refusal is why the snapshot's server would refuse this login.
 func (b *backends) refusal(database, user string) refusal {

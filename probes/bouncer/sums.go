@@ -36,10 +36,10 @@ func plus(sum, n *int) *int {
 }
 
 // serverCap is the most that the pools which exist can open on the snapshot's
-// server; nil when one of them is unlimited. max_user_connections is left out,
+// server; nil when one of them is unlimited, or none is known to be there. max_user_connections is left out,
 // so it may be less.
 func (j *judge) serverCap() *int {
-	total := 0
+	total, known := 0, false
 	for i, in := range j.in.Instances {
 		if in.Reading == nil {
 			continue
@@ -53,8 +53,11 @@ func (j *judge) serverCap() *int {
 			if !limited {
 				return nil
 			}
-			total += n
+			total, known = total+n, true
 		}
+	}
+	if !known {
+		return nil
 	}
 	return &total
 }

@@ -142,6 +142,8 @@ type PoolView struct {
 	Roots    []Root // who holds up the servers that wait for locks
 	Backends []Backend
 
+	Away bool // what Refused or Why says is that the server is not there
+
 	refused refusal // what Refused and a Why of ServerRefuses come from
 }
 
@@ -163,6 +165,7 @@ const (
 	DatabaseLimit  Cause = "database-limit"  // max_db_connections, shared with other pools
 	UserLimit      Cause = "user-limit"      // max_user_connections, shared with other pools
 	ServerRefuses  Cause = "server-refuses"  // PostgreSQL has no slot, or a role's or database's limit
+	ServerAway     Cause = "server-away"     // PostgreSQL is not there: pgsonde does not reach it either
 	LoginHangs     Cause = "login-hangs"     // PostgreSQL does not answer the login
 	CannotOpen     Cause = "cannot-open"     // logins fail, and nothing that was read says why
 	Opening        Cause = "opening"         // a moment's wait: nothing is wrong yet

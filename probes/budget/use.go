@@ -317,8 +317,8 @@ func (r *liveRow) note() {
 		sure := r.lent - r.unsure
 		say(r.Via != "" && r.Now > 0, "%d past %s", r.Now, r.Via)
 		say(r.Via != "" && r.lent == 0, "through %s", r.Via)
-		say(r.Via != "" && sure > 0, "through %s, where %d bear its name", r.Via, sure)
-		say(r.unsure > 0, "through %s or past it: %d bear its name", r.Via, r.unsure)
+		say(r.Via != "" && sure > 0, "through %s, where %s its name", r.Via, bears(sure))
+		say(r.unsure > 0, "through %s or past it: %s its name", r.Via, bears(r.unsure))
 		say(r.Via == "" && sure > 0, "%d more through a pooler", sure)
 		say(r.aside > 0, "%d more that take no slot", r.aside)
 	}
@@ -333,6 +333,13 @@ func (r *liveRow) note() {
 	say(r.Over && r.Origin != BuiltIn, "over its cap by %d", r.Now-val(r.Cap))
 	say(!r.Over && r.overflowing(), "overflow in use")
 	r.Note = strings.Join(notes, "; ")
+}
+
+func bears(n int) string {
+	if n == 1 {
+		return "1 bears"
+	}
+	return fmt.Sprintf("%d bear", n)
 }
 
 // overflowing: more than a pool keeps open, where it keeps any.
