@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
 )
 
@@ -64,6 +66,41 @@ func TestWhatIfAddsUp(t *testing.T) {
 	}
 	if d.opt.Budget.Role("api").Replicas != 2 {
 		t.Error("the budget was changed")
+	}
+}
+
+// TestWhatIfSaysWhatTheRowSays: with nothing changed the panel says of one more
+// what the row behind it says, also of a server that others fill; it follows the
+// readings while it is open.
+func TestWhatIfSaysWhatTheRowSays(t *testing.T) {
+	incident := recorded(t, "incident")
+	d := draw(t, 120, 40, Options{}, incident)
+	d.press("p")
+	p := d.over.(*whatIf)
+	said := func() (row, panel budget.Room) {
+		row, ok := d.frame.use.RoomFor("api")
+		panel, also := p.use.RoomIn(p.sum, "api")
+		if !ok || !also {
+			t.Fatal("nothing is said of api")
+		}
+		return row, panel
+	}
+	row, panel := said()
+	if row != panel || row.Free < row.Takes {
+		t.Errorf("got %+v in the panel, want %+v as in the row, with free slots", panel, row)
+	}
+	full := *incident[len(incident)-1]
+	full.Seq++
+	full.Groups = append(slices.Clone(full.Groups), probes.Group{Kind: probes.KindClient, App: "other", User: "u", Database: "d", Addr: "10.9.9.9", State: "idle", N: row.Free - 1})
+	d.answer(&full)
+	row, panel = said()
+	if row != panel || row.Free != 1 || row.OK() {
+		t.Errorf("got %+v in the panel, want %+v as in the row, with one free", panel, row)
+	}
+	d.has("room for one more api: " + roomText(row))
+	d.press("+")
+	if _, panel = said(); panel.Free != 0 || panel.OK() {
+		t.Errorf("with a replica more: got %+v, want none free", panel)
 	}
 }
 
