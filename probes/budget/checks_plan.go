@@ -22,7 +22,7 @@ func planRules() []check {
 		{Rule{"contract-order", probes.Warn, "a contract's times are not in order: the outer gives up before the inner", "connect wait, lock_timeout < statement_timeout < client's query timeout, transaction_timeout < deadline"}, nil},
 		{Rule{"group-of-one", probes.Warn, "a group has one member, and another group a name so near that it is a typing mistake", formulaSource}, nil},
 		{Rule{"role-never-matches", probes.Warn, "no session can be of a role, or of one of its rules: another rule takes all first, or its name is longer than any", "the order of Match; PostgreSQL cuts names to 63 bytes (NAMEDATALEN - 1)"}, nil},
-		{Rule{"scenario-without-effect", probes.Info, "a surge is asked of a role that is off or has no replicas", formulaSource}, nil},
+		{Rule{"scenario-without-effect", probes.Info, "a scenario changes no sum, as a surge of a role that is off or has no replicas", formulaSource}, nil},
 	}
 }
 
@@ -64,6 +64,25 @@ func planFindings(p *plan, s *Sum) []probes.Finding {
 		}
 	}
 	return out
+}
+
+// withoutEffect says that a scenario changes no sum, where nothing else has said
+// why.
+func withoutEffect(f *File, s *Sum) []probes.Finding {
+	base, err := f.apply(nil)
+	if err != nil || slices.ContainsFunc(s.Findings, func(x probes.Finding) bool { return x.Rule == "scenario-without-effect" }) {
+		return nil
+	}
+	b := base.sum()
+	totals := func(s *Sum) [8]int {
+		return [...]int{s.Usable, s.KeepFree, s.Kept, s.Steady, s.Jobs, s.Surge, s.Peak, s.Manual}
+	}
+	if totals(b) != totals(s) || !slices.Equal(b.Poolers, s.Poolers) {
+		return nil
+	}
+	return []probes.Finding{found("scenario-without-effect", probes.Info, s.Scenario,
+		fmt.Sprintf("%s changes no sum: it gives what is there already, or is of a role that is off or has no replicas", s.Scenario),
+		"see what the role runs and has in the base", nil)}
 }
 
 func slotsAre(n int) string {

@@ -217,6 +217,10 @@ func (d *draft) addBouncer(w deployed) {
 			p.sizes = append(p.sizes, sized(lower, s.n))
 		case s.said() && !s.number(), s.number() && s.n < 0:
 			p.notes = append(p.notes, s.guess(lower+" is PgBouncer's default"))
+		case key == "MAX_CLIENT_CONN" && !s.said():
+			p.notes = append(p.notes, "GUESS: max_client_conn is PgBouncer's default 100")
+		case key == "DEFAULT_POOL_SIZE" && !s.said():
+			p.notes = append(p.notes, "GUESS: default_pool_size is PgBouncer's default 20")
 		}
 	}
 	// What the pooler itself says of its one database, when no role says it.

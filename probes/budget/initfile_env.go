@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -19,7 +20,11 @@ func InitFromEnv(name string, env []string) (string, error) {
 		server.notes = append(server.notes, "GUESS: what POSTGRES… variables say of the server is of the one that is used")
 	}
 	d.setServer(server)
-	d.addDeployed(envServices(vars))
+	prefixes := envPrefixes(vars)
+	if len(prefixes) > maxRoles {
+		return "", &FileError{File: name, Msg: fmt.Sprintf("variables of more than %d programs; give the environment of one system", maxRoles)}
+	}
+	d.addDeployed(envServices(vars, prefixes))
 	return d.file()
 }
 
@@ -50,15 +55,13 @@ func envValue(v string) string {
 	return strings.Trim(strings.TrimSpace(v), `"'`)
 }
 
-// envServices takes an environment apart into programs: one for each prefix of a
-// variable that sizes a pool or names a database, and one for a pool that has no
-// prefix. A variable without any of these prefixes is of all.
-func envServices(vars map[string]string) []deployed {
+// envPrefixes are the prefixes of variables that size a pool or name a database.
+func envPrefixes(vars map[string]string) []string {
 	var prefixes []string
 	for _, pools := range []bool{true, false} {
 		for _, k := range slices.Sorted(maps.Keys(vars)) {
 			p, pool, ok := poolPrefix(k)
-			if !ok || p == "" || pool != pools || slices.Contains(prefixes, p) {
+			if !ok || p == "" || pool != pools || len(prefixes) > maxRoles || slices.Contains(prefixes, p) {
 				continue
 			}
 			// A prefix of others with a database only says it for all of them.
@@ -69,20 +72,31 @@ func envServices(vars map[string]string) []deployed {
 		}
 	}
 	slices.Sort(prefixes)
-	plain := deployed{name: "app", env: map[string]string{}, vars: vars}
+	return prefixes
+}
+
+// envServices takes an environment apart into programs: one for each prefix, and
+// one for a pool that has no prefix. A variable without any of these prefixes is
+// of all.
+func envServices(vars map[string]string, prefixes []string) []deployed {
+	owned := map[string]map[string]string{}
 	for k, v := range vars {
-		if ownerOf(k, prefixes) == "" {
-			plain.env[k] = v
+		owner := ownerOf(k, prefixes)
+		if owned[owner] == nil {
+			owned[owner] = map[string]string{}
 		}
+		owned[owner][k] = v
 	}
+	plain := deployed{name: "app", env: map[string]string{}, vars: vars}
+	maps.Copy(plain.env, owned[""])
 	var out []deployed
 	used := map[string]bool{}
 	alone := len(prefixes) == 1 && !plain.sizesPool()
 	for _, p := range prefixes {
 		w := deployed{name: strings.ToLower(strings.ReplaceAll(p, "_", "-")), prefix: p, env: map[string]string{}, vars: vars}
-		for k, v := range vars {
-			owner := ownerOf(k, prefixes)
-			if owner == p || owner == "" && (alone || !railsKeys.MatchString(k)) {
+		maps.Copy(w.env, owned[p])
+		for k, v := range owned[""] {
+			if alone || !railsKeys.MatchString(k) {
 				w.env[k] = v
 			}
 		}

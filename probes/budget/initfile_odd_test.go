@@ -56,6 +56,7 @@ func TestInitSaysAll(t *testing.T) {
 		{"one application name for two", "services: { a: { environment: &e { DATABASE_URL: \"postgres://u@db/d?application_name=shop\", DB_POOL_SIZE: 2 } }, b: { environment: *e } }", "its URL gives it one that others have too", "match"},
 		{"a pooler by host, user and database", "services: { pgb: { image: x/pgbouncer }, a: { environment: { DB_HOST: pgb, DB_USER: u, DB_NAME: d, DB_POOL_SIZE: 4 } } }", "via: pgb", "left out"},
 		{"a pooler that says its database itself", "services: { pgb: { image: x/pgbouncer, environment: { DATABASE_URL: \"postgres://u@db/d\" } }, a: { environment: { DB_HOST: pgb, DB_POOL_SIZE: 4 } } }", "\"d@u\": {}", "left out"},
+		{"a pooler's sizes that are not said", "services: { pgb: { image: x/pgbouncer }, a: { environment: { DATABASE_URL: \"postgres://u@pgb/d\", DB_POOL_SIZE: 4 } } }", "GUESS: max_client_conn is PgBouncer's default 100", ""},
 		{"a pooler's size that is no number", "services: { pgb: { image: x/pgbouncer, environment: { DEFAULT_POOL_SIZE: x } }, a: { environment: { DATABASE_URL: \"postgres://u@pgb/d\", DB_POOL_SIZE: 4 } } }", "GUESS: DEFAULT_POOL_SIZE is no whole number", ""},
 		{"another service's variables", "services: { worker: { environment: &e { DATABASE_URL: \"postgres://u@db/d\", API_DB_POOL_SIZE: 9, WORKER_DB_POOL_SIZE: 4 } }, api: { environment: *e } }", "worker: { pool: 4 }", "Not used"},
 		{"a size that nobody uses", "services: { worker: { environment: { PGHOST: db, API_DB_POOL_SIZE: 9, WORKER_DB_POOL_SIZE: 4 } } }", "Not used: API_DB_POOL_SIZE", ""},
@@ -98,6 +99,15 @@ func TestInitFromPrefixes(t *testing.T) {
 		if got := rolesOf(mustPlan(t, mustParse(t, text))); got != tt.want || !strings.Contains(text, tt.says) {
 			t.Errorf("%s: got %q, want %q and …%s… in\n%s", tt.name, got, tt.want, tt.says, text)
 		}
+	}
+}
+
+// TestInitOfMany: an environment of more programs than a budget has roles is
+// refused in a line.
+func TestInitOfMany(t *testing.T) {
+	_, err := InitFromEnv(".env", strings.Split(numbered("S%d_DB_POOL_SIZE=3\n", 20000), "\n"))
+	if err == nil || !strings.Contains(err.Error(), ".env: variables of more than 500 programs") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -88,6 +88,9 @@ func Plan(f *File, sc Scenario) (*Sum, error) {
 	}
 	s.Fit, s.Cures = p.fits(), p.cures(s)
 	s.Findings = append(planFindings(p, s), lintFindings(f, p)...)
+	if sc.asked {
+		s.Findings = append(s.Findings, withoutEffect(f, s)...)
+	}
 	sortFindings(s.Findings)
 	return s, nil
 }

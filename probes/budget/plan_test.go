@@ -135,6 +135,25 @@ func TestScenarioWithoutEffect(t *testing.T) {
 	}
 }
 
+// TestScenarioChangesNothing: said of any scenario that leaves all sums as they are.
+func TestScenarioChangesNothing(t *testing.T) {
+	f := mustParse(t, "poolers: { p: { pools: { d@u: {} } } }\nroles: { a: { pool: 2 }, o: { pool: 2, runs: off }, z: { pool: 2, replicas: 0, surge: 2 }, s: { pool: 1, surge: 0 }, v: { pool: 2, via: p } }")
+	for scenario, want := range map[string]bool{
+		"a=on": true, "a+0": true, "a=1": true, "o.pool=9": true, "o=off": true, "surge=z": true, "surge=s": true, "surge=o": true, "keep_free=3": true,
+		"a+1": false, "o=on": false, "v+1": false, "surge=a": false, "surge=v": false, "keep_free=4": false, "p.max_client_conn=7": false, "base": false,
+	} {
+		said := 0
+		for _, x := range mustPlan(t, f, scenario).Findings {
+			if x.Rule == "scenario-without-effect" {
+				said++
+			}
+		}
+		if (said == 1) != want || said > 1 {
+			t.Errorf("%s: said %d times, want %v", scenario, said, want)
+		}
+	}
+}
+
 func TestScenarioErrors(t *testing.T) {
 	f := mustLoad(t, "werft-helm.yaml")
 	for _, tt := range []struct{ arg, want string }{

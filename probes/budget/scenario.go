@@ -12,8 +12,9 @@ import (
 
 // Scenario is a change to a budget: what if. The zero value is the base.
 type Scenario struct {
-	Name string // "base", or the items that make it
-	ops  []op
+	Name  string // "base", or the items that make it
+	ops   []op
+	asked bool // by ParseScenario, and it is not the base
 }
 
 // op is one change. It returns the complaint of a person who tried it.
@@ -49,7 +50,7 @@ func ParseScenario(f *File, args []string) (Scenario, error) {
 		s.ops = append(s.ops, ops...)
 	}
 	if len(names) > 0 {
-		s.Name = strings.Join(names, ",")
+		s.Name, s.asked = strings.Join(names, ","), true
 	}
 	if _, err := f.apply(s.ops); err != nil {
 		return Scenario{}, &FileError{Msg: err.Error()}
