@@ -24,7 +24,7 @@ func (w *rewriter) sure(given bool) []sure {
 func (w *rewriter) openStatements() {
 	c := w.c
 	inner := notFalseOf(c.Term.Expr)
-	if c.Bounded || len(c.Bound.Values) != 1 || len(c.Bound.Guards) != 1 || c.Bound.Values[0].Item > 0 {
+	if c.Term.Whole != c.Term.Expr || c.Bounded || len(c.Bound.Values) != 1 || len(c.Bound.Guards) != 1 || c.Bound.Values[0].Item > 0 {
 		return
 	}
 	v, guard := c.Bound.Values[0].Expr, c.Bound.Guards[0]

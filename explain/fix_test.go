@@ -173,6 +173,9 @@ func TestFixes(t *testing.T) {
 				"add-bound: select * from doc where seq >= 7 and (seq > 7 or (seq = 7 and id > 'a')) is not false order by seq, id limit 5",
 			},
 		},
+		{
+			"IS NOT FALSE beside another condition, IS TRUE around both", "select * from doc where ((seq > $1 or (seq = $1 and id > $2)) is not false and p = $3) is true order by seq, id limit 5", nil,
+		},
 		{"COALESCE to true, a key that may be NULL", "select * from doc where coalesce(closed_at > $1 or (closed_at = $1 and id > $2), true) order by closed_at, id limit 5", nil},
 		{"COALESCE to true, a value for each branch", "select * from doc where coalesce(seq > $1 or (seq = $2 and id > $3), true) order by seq, id limit 5", nil},
 		{"COALESCE to true, more than the cursor", "select * from doc where coalesce(p = $3 and (seq > $1 or (seq = $1 and id > $2)), true) order by seq, id limit 5", nil},

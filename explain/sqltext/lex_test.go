@@ -147,3 +147,16 @@ func TestLongRuns(t *testing.T) {
 		_, _ = Readable(text)
 	}
 }
+
+// A $n among the placeholders of another spelling is one too.
+func TestMixedPlaceholders(t *testing.T) {
+	for src, want := range map[string]string{
+		"a > %(cur)s or a = $1 or b = $1 or c = %(cur)s": "a > $1 or a = $2 or b = $2 or c = $1",
+		"a > %(cur)s or a = $0":                          "a > $1 or a = $2",
+	} {
+		n := Placeholders(src, PercentNamed)
+		if n.SQL != want || Splice(src, n.Original(nil)) != src {
+			t.Errorf("%s: got %s, want %s", src, n.SQL, want)
+		}
+	}
+}

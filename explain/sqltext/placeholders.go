@@ -145,10 +145,12 @@ func (n *Normal) placeholderAt(toks []Token, i int) (start, end int, name string
 	t := toks[i]
 	if t.Kind == Param {
 		text := t.Text(n.Source)
-		switch n.Dialect {
-		case Colon, At:
+		switch {
+		case text[0] == '$': // among others: the server's own
+			name = text
+		case n.Dialect == Colon, n.Dialect == At:
 			name = text[1:]
-		case PercentNamed:
+		case n.Dialect == PercentNamed:
 			name = text[2 : len(text)-2]
 		}
 		return t.Start, t.End, name, 0
