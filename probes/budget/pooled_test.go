@@ -92,7 +92,7 @@ func TestWhoseSession(t *testing.T) {
 		for _, r := range u.Rows {
 			text := fmt.Sprintf("%s %d", r.Role, r.Now)
 			if strings.Contains(r.Note, "through p or past it") {
-				text += " unsure " + strings.TrimRight(r.Note[strings.LastIndex(r.Note, ": ")+2:], "bears its name")
+				text += " unsure " + strings.Fields(r.Note[strings.LastIndex(r.Note, ": ")+2:])[0]
 			}
 			if strings.Contains(r.Note, "1 more") {
 				text += " " + r.Note
