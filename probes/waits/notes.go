@@ -87,7 +87,7 @@ func (f *Forest) queueNotes(n *Node) []string {
 			if !f.needsAll(n) {
 				until += ", or only for some of them: it does not wait for a FOR KEY SHARE"
 			}
-			out = append(out, fmt.Sprintf("the row may be share-locked by more sessions than %s: %s; %s", f.Name(e.Blocker), f.list(s, "and"), until))
+			out = append(out, fmt.Sprintf("the row may be locked by more sessions than %s: %s; %s", f.Name(e.Blocker), f.list(s, "and"), until))
 		} else if f.shareLocked(n) {
 			out = append(out, "the row may be share-locked by more sessions than shown: the next appears when this one ends")
 		}

@@ -50,8 +50,8 @@ func (s *simulation) races(p int) bool {
 
 // race decides how many of those who wait for one transaction are sure to run at
 // once, whoever they are: who heads a row's queue, one for each key that is known, and
-// one more when nobody else is sure to run, for those of whom nothing is known may
-// want what another gets.
+// one when nobody else is sure to run, for those of whom nothing is known may want what
+// another gets.
 func (s *simulation) race() {
 	in := map[contest]*contestants{}
 	at := func(c contest) *contestants {
@@ -86,7 +86,7 @@ func (s *simulation) race() {
 			r, key := in[c], s.f.keyOf(s.g.procs[p].waits[0])
 			switch {
 			case known != (key != 0):
-			case known && !r.keys[key], !known && r.rows+len(r.keys) == 0 && !r.first:
+			case known && !r.keys[key], !known && r.rows+len(r.keys) == 0 && !r.first && s.f.single(s.g.procs[p].waits[0]):
 				if s.found = append(s.found, p); known {
 					r.keys[key] = true
 				} else {
@@ -156,6 +156,33 @@ func (r *contestants) doubt(p int) {
 func (f *Forest) stays(w *wait) bool {
 	s, row := f.g.procs[w.proc].session, f.g.row[w.pid]
 	return s != nil && onlyWrites(s.Query, s.QueryClipped) && mentions(s.Query, f.names.get(row.Database, classRelation, row.Relation))
+}
+
+// single reports whether w, of which is not known what it is for, waits for no more
+// than the transaction that it waits for: not for a row that others share-lock, too. The
+// other side has written and has locked no row for itself to read, and w's statement by
+// its text goes along with a FOR KEY SHARE that is beside that.
+func (f *Forest) single(w *wait) bool {
+	if !f.touched.read {
+		return true // of sharers nothing is known
+	}
+	s, sure := f.g.procs[w.proc].session, true
+	if s == nil || s.QueryClipped {
+		return false
+	}
+	q := words(s.Query)
+	if len(q) == 0 || !slices.Contains([]string{"insert", "copy", "update"}, q[0]) || slices.Contains(q, "for") || slices.Contains(q, "delete") {
+		return false
+	}
+	f.g.blockers(w, func(l link) bool {
+		k := f.g.member(l)
+		sure = sure && !k.Prepared() && len(f.touched.writes[k]) > 0
+		for _, who := range f.touched.shares {
+			sure = sure && !slices.Contains(who, k)
+		}
+		return sure
+	})
+	return sure
 }
 
 // keyOf is the unique index whose key w surely waits for, 0 when it may be for

@@ -70,8 +70,8 @@ func TestRaces(t *testing.T) {
 			r.round()
 		}
 		t.Logf("%d exact figures, %d ranges, %d sessions ran", r.exact, r.ranges, r.ran)
-		if r.exact == 0 {
-			t.Errorf("no figure is exact")
+		if n >= 15 && (r.exact == 0 || r.ran == 0) {
+			t.Errorf("nothing is told")
 		}
 	})
 }
@@ -86,8 +86,8 @@ func (r *races) exec(sql string) {
 // round: a holder, before it at times another that commits, so that those who want
 // its rows follow them; then everybody who wants something; then the holder's end.
 func (r *races) round() {
-	r.exec(`drop table if exists r, u, w, item cascade; create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g;
-		create table u(id int primary key); create table w(id serial primary key, mail text unique); create table item(id serial primary key, r int);
+	r.exec(`drop table if exists r, u, w, item, kid cascade; create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g;
+		create table u(id int primary key); create table w(id serial primary key, mail text unique); create table item(id serial primary key, r int); create table kid(r int references r);
 		create or replace function bump() returns trigger language plpgsql as 'begin update r set v = v + 1 where id = new.r; return new; end';
 		create trigger bump after insert on item for each row execute function bump()`)
 	all := make([]*racer, racers+2)
@@ -110,18 +110,26 @@ func (r *races) round() {
 		}
 	}()
 	first, holder, rest := all[0], all[1], all[2:]
+	early := r.rng.IntN(3)
+	for _, x := range rest[:early] { // who share-lock rows before
+		x.run(r.share())
+		r.settle(all)
+	}
 	holder.run("insert into u values (1), (2); insert into w(mail) values ('a')")
 	r.settle(all)
 	rows := []string{"", " where id > 1"}
-	if r.rng.IntN(2) == 0 {
+	if early > 0 {
+		rows = []string{" where id = 1"} // one that waits wants one thing only
+	}
+	if early == 0 && r.rng.IntN(2) == 0 {
 		first.run("update r set v = v + 1")
 		r.settle(all)
-		rows = []string{" where id = 1"} // one that waits wants one thing only
+		rows = []string{" where id = 1"}
 	}
 	holder.run("update r set v = v + 1" + rows[r.rng.IntN(len(rows))])
 	r.settle(all)
-	for _, x := range rest {
-		if r.rng.IntN(5) > 0 {
+	for _, x := range rest[:1+r.rng.IntN(len(rest))] {
+		if x.finished() {
 			x.run(r.want())
 			r.settle(all)
 		}
@@ -134,7 +142,7 @@ func (r *races) round() {
 // want is what one of them does.
 func (r *races) want() string {
 	row, key := 1+r.rng.IntN(3), 1+r.rng.IntN(2)
-	switch r.rng.IntN(10) {
+	switch r.rng.IntN(12) {
 	case 0, 1:
 		return fmt.Sprintf("update r set v = v + 1 where id = %d", row)
 	case 2:
@@ -145,10 +153,24 @@ func (r *races) want() string {
 		return fmt.Sprintf("insert into item(r) values (%d)", row)
 	case 6:
 		return "insert into w(mail) values ('a')"
-	case 7:
+	case 7, 8:
+		return r.share()
+	case 9:
 		return fmt.Sprintf("insert into u values (%d) on conflict do nothing", key)
 	}
 	return fmt.Sprintf("insert into u values (%d)", key)
+}
+
+// share locks a row as others may, too.
+func (r *races) share() string {
+	row := 1 + r.rng.IntN(3)
+	switch r.rng.IntN(3) {
+	case 0:
+		return fmt.Sprintf("insert into kid values (%d)", row)
+	case 1:
+		return fmt.Sprintf("select * from r where id = %d for key share", row)
+	}
+	return fmt.Sprintf("select * from r where id = %d for share", row)
 }
 
 func (x *racer) run(sql string) {

@@ -175,13 +175,23 @@ func (s *simulation) settle(p int, turn bool) {
 		s.found = append(s.found, p)
 		s.free[p] = true
 		s.leave(p)
-	case s.g.procs[p].more:
+	case s.g.procs[p].more, s.shared(p):
 		s.unsure = append(s.unsure, p)
 	case s.races(p):
 		s.racers = append(s.racers, p)
 	default:
 		s.found = append(s.found, p)
 	}
+}
+
+// shared reports whether the row that p waits for may be locked by others than those
+// who have ended.
+func (s *simulation) shared(p int) bool {
+	n := s.f.nodes[p]
+	return n != nil && slices.ContainsFunc(s.f.sharers(n), func(k Key) bool {
+		x, known := s.g.find(k)
+		return !known || !s.gone[x]
+	})
 }
 
 // isStuck reports whether w stays, as its queue was looked at or, when it was not,

@@ -165,9 +165,11 @@ func (f *Forest) needsAll(n *Node) bool {
 	return f.touched.mode[n.Edge.WaiterPID] == probes.AccessExclusiveLock
 }
 
-// sharers are sessions that may share-lock the row that n waits for, besides the
+// sharers are sessions that may lock the row that n waits for, too, besides the
 // one whose transaction it waits for: the lock table shows one at a time. They
-// hold RowShare on the row's table, for a row of it, and the blocker does so too.
+// hold RowShare on the row's table, for a row of it. The blocker does so too, or has
+// updated the row beside a FOR KEY SHARE, which n waits for, too; or it is the other way
+// round.
 func (f *Forest) sharers(n *Node) []Key {
 	if n.Edge == nil || n.Edge.LockType != "transactionid" {
 		return nil
@@ -194,11 +196,43 @@ func (f *Forest) sharers(n *Node) []Key {
 		return nil // goes with other shares
 	}
 	writes := slices.Contains(f.touched.writes[n.Edge.Blocker], table)
-	if !shares || writes && f.touched.mode[n.Edge.WaiterPID] != probes.AccessExclusiveLock {
+	if shares && !writes && !f.takesRows(n.Edge.Blocker) {
+		out = append(out, f.writers(table, n, row)...)
+	}
+	if !shares && !writes || writes && !f.needsAll(n) {
 		return nil
 	}
 	slices.SortFunc(out, compareKeys)
+	return slices.Compact(out)
+}
+
+// writers are others than n's blocker that may have updated, beside its FOR KEY SHARE,
+// the row that n waits for.
+func (f *Forest) writers(table probes.LockTag, n *Node, row probes.LockTag) []Key {
+	var out []Key
+	for k, tags := range f.touched.writes {
+		p, known := f.g.find(k)
+		if slices.Contains(tags, table) && k != n.Edge.Blocker && k.PID != n.Edge.WaiterPID && !(known && f.wants(p, row)) {
+			out = append(out, k)
+		}
+	}
 	return out
+}
+
+// takesRows reports whether the statement of a session, or its last one, locks rows as
+// FOR UPDATE or FOR NO KEY UPDATE does: beside that nobody has the row.
+func (f *Forest) takesRows(k Key) bool {
+	p, ok := f.g.find(k)
+	if !ok || f.g.procs[p].session == nil {
+		return false
+	}
+	w := words(f.g.procs[p].session.Query)
+	for i := range len(w) - 1 {
+		if w[i] == "for" && (w[i+1] == "update" || w[i+1] == "no") {
+			return true
+		}
+	}
+	return false
 }
 
 // wants reports whether p stands in the queue for a row.
@@ -208,13 +242,24 @@ func (f *Forest) wants(p int, row probes.LockTag) bool {
 	})
 }
 
+// mayShare says who else may lock the row that one waits for behind a root, ""
+// nobody.
+func (f *Forest) mayShare(t *Tree) string {
+	for _, n := range t.Root.Children {
+		if s := f.sharers(n); len(s) > 0 {
+			return ": " + f.list(s, "or") + " may lock the row, too"
+		}
+	}
+	return ""
+}
+
 // unless is the condition on ending a root that row sharers make, and the other
 // transactions that a command waits for one after the other.
 func (f *Forest) unless(t *Tree) string {
+	if s := f.mayShare(t); s != "" {
+		return s
+	}
 	for _, n := range t.Root.Children {
-		if s := f.sharers(n); len(s) > 0 {
-			return ", unless " + f.list(s, "or") + " share-locks the row, too"
-		}
 		p := f.prog[n.Key.PID]
 		if p == nil || n.Edge == nil || n.Edge.LockType != "virtualxid" {
 			continue

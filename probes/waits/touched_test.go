@@ -101,7 +101,9 @@ func TestSharers(t *testing.T) {
 		{"nobody else", "X", "1 RS t3\n2 RX t3", ""},
 		{"the blocker wrote: an update of no key waits for nobody else", "X", "1 RS t3\n1 RX t3\n4 RS t3", ""},
 		{"the blocker wrote: a delete waits for key-sharers too", "AX", "1 RS t3\n1 RX t3\n4 RS t3", "4"},
-		{"the blocker shares nothing", "AX", "1 RX t3\n4 RS t3", ""},
+		{"the blocker has updated it beside a key share", "AX", "1 RX t3\n4 RS t3", "4"},
+		{"the blocker shares it beside an update", "X", "1 RS t3\n4 RX t3", "4"},
+		{"the blocker has not touched the table", "AX", "1 RX t4\n4 RS t3", ""},
 		{"of another table", "X", "1 RS t4\n4 RS t4", ""},
 	}
 	for _, tt := range tests {
@@ -113,7 +115,7 @@ func TestSharers(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 		text, notes := f.Trees[0].Best.Text, strings.Join(f.Notes(n), "; ")
-		if strings.Contains(text, "unless") != (tt.want != "") || strings.Contains(notes, "share-locked") != (tt.want != "") {
+		if strings.Contains(text, "frees up to 1 at once, up to 1 in turn: ") != (tt.want != "") || strings.Contains(notes, "may be locked by more") != (tt.want != "") {
 			t.Errorf("%s: got %q, %q", tt.name, text, notes)
 		}
 	}

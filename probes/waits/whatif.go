@@ -29,6 +29,9 @@ func (e End) InTurn() int { return len(e.Frees) - e.Most }
 
 // Freed says how many run at once, and how many more may in turn.
 func (e End) Freed() string {
+	if e.Direct == 0 && e.Most > 0 {
+		return e.between(fmt.Sprintf("up to %d at once", e.Most))
+	}
 	if e.Most > e.Direct {
 		return e.between(fmt.Sprintf("%d to %d at once", e.Direct, e.Most))
 	}
@@ -48,6 +51,9 @@ func (e End) between(once string) string {
 
 // AtMost is Freed as an upper bound.
 func (e End) AtMost() string {
+	if e.Direct == 0 {
+		return e.Freed()
+	}
 	e.Direct = e.Most
 	return "at most " + e.Freed()
 }
@@ -76,6 +82,7 @@ const (
 // sure to run at once. Nor are all of those who wait for one transaction side by
 // side, for a key or for a row that they have followed to its new version: who wants
 // the same goes one after the other, whoever is first; who wants another runs, too.
+// And a row may be share-locked by more than the one that is waited for.
 func (f *Forest) WhatIf(k Key) End {
 	if _, ok := f.g.find(k); !ok {
 		return End{Key: k}
