@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -119,12 +120,52 @@ func headerAllows(header string, r *Result) error {
 	return nil
 }
 
+// corpusConn is a session that can be told the plan of what it executes.
+type corpusConn struct {
+	*pgx.Conn
+	told  bool     // auto_explain is there
+	plans []string // JSON
+}
+
+// connectCorpus opens one. auto_explain tells the blocks that an execution read, so
+// that what it returns and what it reads takes one.
+func connectCorpus(t testing.TB, dsn string) *corpusConn {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &corpusConn{}
+	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if _, text, ok := strings.Cut(n.Message, "plan:\n"); ok {
+			c.plans = append(c.plans, text)
+		}
+	}
+	if c.Conn, err = pgx.ConnectConfig(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
+	if _, err := c.Exec(t.Context(), "LOAD 'auto_explain'"); err != nil {
+		t.Logf("blocks are counted by a second execution: %v", err)
+		return c
+	}
+	c.told = true
+	for _, set := range []string{
+		"log_level = notice", "log_format = json", "log_analyze = on", "log_buffers = on", "log_timing = off", "log_min_duration = -1",
+	} {
+		if _, err := c.Exec(t.Context(), "SET auto_explain."+set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
 // corpusServer starts a server with the corpus in it.
-func corpusServer(t testing.TB, in pgserver.Install) (*Runner, *pgx.Conn) {
+func corpusServer(t testing.TB, in pgserver.Install) (*Runner, *corpusConn) {
 	t.Helper()
 	s := pgtest.Start(t, in, pgserver.Options{Settings: map[string]string{"autovacuum": "off"}})
 	dsn := s.DSN("postgres", "postgres")
-	conn := pgtest.Connect(t, dsn)
+	conn := connectCorpus(t, dsn)
 	for _, c := range corpora {
 		schema, err := os.ReadFile("testdata/" + c + "/schema.sql")
 		if err != nil {
@@ -135,6 +176,9 @@ func corpusServer(t testing.TB, in pgserver.Install) (*Runner, *pgx.Conn) {
 				t.Fatalf("loading %s: %v\n%s", c, err, clip(st.Text, 200))
 			}
 		}
+	}
+	if _, err := conn.Exec(t.Context(), "SET client_min_messages = notice"); err != nil { // the schemas are loaded quietly
+		t.Fatal(err)
 	}
 	r, err := Open(t.Context(), dsn, RunnerOptions{StatementTimeout: time.Minute}) // for slow machines
 	if err != nil {
@@ -188,7 +232,7 @@ func TestCorpus(t *testing.T) {
 
 // checkFix runs the statement and its fix at five cursors of the header: the rows
 // have to be the same, and fewer blocks read.
-func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[string][][]string) bool {
+func checkFix(t *testing.T, conn *corpusConn, f corpusFile, fix *Fix, seen map[string][][]string) bool {
 	t.Helper()
 	old, errOld := sqltext.Readable(f.sql)
 	fixed, errNew := sqltext.Readable(fix.SQL)
@@ -199,7 +243,7 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 	var before, after float64
 	for at := range cursorShares {
 		args := cursorArgs(t, conn, f, at, seen)
-		count := at >= 2 // blocks behind the middle only: counting means to run it again
+		count := at >= 2 // blocks behind the middle only
 		a, blocksA := execute(t, conn, f, old.SQL, args, count)
 		g := f
 		if len(fix.Bind) > 0 {
@@ -228,7 +272,7 @@ func checkFix(t *testing.T, conn *pgx.Conn, f corpusFile, fix *Fix, seen map[str
 var cursorShares = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
 
 // cursorArgs fills the header's arguments with the cursor at one of cursorShares.
-func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at int, seen map[string][][]string) []string {
+func cursorArgs(t *testing.T, conn *corpusConn, f corpusFile, at int, seen map[string][][]string) []string {
 	t.Helper()
 	if seen[f.cursor] == nil {
 		seen[f.cursor] = cursorRows(t, conn, f)
@@ -245,7 +289,7 @@ func cursorArgs(t *testing.T, conn *pgx.Conn, f corpusFile, at int, seen map[str
 }
 
 // cursorRows reads the rows at cursorShares as SQL literals.
-func cursorRows(t *testing.T, conn *pgx.Conn, f corpusFile) [][]string {
+func cursorRows(t *testing.T, conn *corpusConn, f corpusFile) [][]string {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), "SET search_path = "+f.path); err != nil {
 		t.Fatal(err)
@@ -266,7 +310,7 @@ func cursorRows(t *testing.T, conn *pgx.Conn, f corpusFile) [][]string {
 
 // execute returns the rows of the generic plan as text, and, if asked, the blocks
 // it reads.
-func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []string, count bool) (string, float64) {
+func execute(t *testing.T, conn *corpusConn, f corpusFile, sql string, args []string, count bool) (string, float64) {
 	t.Helper()
 	ctx := t.Context()
 	if _, err := conn.Exec(ctx, "SET search_path = "+f.path); err != nil {
@@ -283,6 +327,10 @@ func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []stri
 	run("PREPARE q (" + strings.Join(f.types, ", ") + ") AS " + sql)
 	defer run("DEALLOCATE q")
 	call := "EXECUTE q (" + strings.Join(args, ", ") + ")"
+	conn.plans = nil
+	if count && conn.told {
+		run("SET auto_explain.log_min_duration = 0")
+	}
 	var b strings.Builder
 	for _, row := range run(call) {
 		for _, v := range row {
@@ -293,7 +341,17 @@ func execute(t *testing.T, conn *pgx.Conn, f corpusFile, sql string, args []stri
 	if !count {
 		return b.String(), 0
 	}
-	p, err := plan.Parse(run("EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) " + call)[0][0])
+	var text []byte
+	if conn.told {
+		run("SET auto_explain.log_min_duration = -1")
+		if len(conn.plans) != 1 {
+			t.Fatalf("%s: %d plans of one execution", f.name, len(conn.plans))
+		}
+		text = []byte(conn.plans[0])
+	} else {
+		text = run("EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT JSON) " + call)[0][0]
+	}
+	p, err := plan.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
