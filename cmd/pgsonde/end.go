@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 type endFlags struct {
 	BackendID string `arg:"" name:"backend-id" help:"PID@BACKEND_START, as locks and sessions print it: a pid alone may be another session's by now."`
 	target
-	Victim int  `placeholder:"PID" help:"Only if it still blocks this waiting session."`
+	Victim *int `placeholder:"PID" help:"Only if it still blocks this waiting session."`
 	Force  bool `help:"Also what is no client's session: a walsender, a replication worker, a launcher, an anti-wraparound vacuum."`
 }
 
@@ -51,7 +52,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	if a.cli.ReadOnly {
 		return fmt.Errorf("--read-only has no %s", verb)
 	}
-	pid, start, err := parseBackendID(c.BackendID)
+	t, err := c.aim()
 	if err != nil {
 		return err
 	}
@@ -62,9 +63,8 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	defer s.Close()
 	server, _ := s.Facts()
 	audit := probes.Audit{Verb: verb, Target: c.BackendID, User: server.User}
-	t := probes.Target{PID: pid, BackendStart: start, Victim: c.Victim, Force: c.Force}
-	r := probes.Result{Outcome: probes.Gone, Why: fmt.Sprintf("no backend %d any more", pid)}
-	seen, at, err := findBackend(a.ctx, s, pid)
+	r := probes.Result{Outcome: probes.Gone, Why: fmt.Sprintf("no backend %d any more", t.PID)}
+	seen, at, err := findBackend(a.ctx, s, t.PID)
 	if err != nil {
 		return withHint(err)
 	}
@@ -78,7 +78,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 			return err
 		}
 	}
-	if seen != nil && seen.BackendStart.Equal(start) {
+	if seen != nil && seen.BackendStart.Equal(t.BackendStart) {
 		audit = probes.NewAudit(verb, seen, file.RoleOf(*seen), server.User)
 	}
 	if r.At.IsZero() {
@@ -88,8 +88,8 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	said := r.String()
 	if r.Outcome == probes.Sent {
 		d.EndedS = watchEnd(a.ctx, s, t)
-		if d.victim = c.Victim; c.Victim != 0 && d.EndedS != nil {
-			d.VictimWaits = watchVictim(a.ctx, s, c.Victim)
+		if d.victim = t.Victim; t.Victim != 0 && d.EndedS != nil {
+			d.VictimWaits = watchVictim(a.ctx, s, t.Victim)
 		}
 		said += "; " + d.effect()
 	}
@@ -103,11 +103,28 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	case err != nil:
 		return err
 	case r.Outcome == probes.NotPermitted:
-		return fmt.Errorf("not permitted to %s %d: %s; it needs %s", verb, pid, r.Why, r.Grant)
+		return fmt.Errorf("not permitted to %s %d: %s; it needs %s", verb, t.PID, r.Why, r.Grant)
 	case r.Outcome != probes.Sent, d.VictimWaits != nil && *d.VictimWaits:
 		return errFound
 	}
 	return nil
+}
+
+// aim is whom the command line means, and who must still wait for it: Target.Victim
+// is 0 only when that was not asked for.
+func (c *endFlags) aim() (probes.Target, error) {
+	pid, start, err := parseBackendID(c.BackendID)
+	if err != nil {
+		return probes.Target{}, err
+	}
+	t := probes.Target{PID: pid, BackendStart: start, Force: c.Force}
+	if v := c.Victim; v != nil {
+		if *v <= 0 || *v > math.MaxInt32 {
+			return t, fmt.Errorf("--victim %d: a session has a pid from 1 on", *v)
+		}
+		t.Victim = *v
+	}
+	return t, nil
 }
 
 func (d endDocument) line() string {
