@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/waits"
@@ -35,12 +34,11 @@ func verbOf(a action) waits.Verb {
 
 // endTarget is a session that the dialog offers to end, as it was when it opened.
 type endTarget struct {
-	label  string // selected, root, advised
-	node   *waits.Node
-	seen   *frame // the reading in which it was there last
-	role   string
-	end    waits.End
-	advice waits.Advice
+	label string // selected, root, advised
+	node  *waits.Node
+	seen  *frame // the reading in which it was there last
+	role  string
+	outlook
 	queued bool // it waited or blocked when the dialog opened
 	victim int  // a pid that it blocks directly, 0 none
 	gone   bool
@@ -50,7 +48,7 @@ type endTarget struct {
 func newTarget(f *frame, label string, n *waits.Node) endTarget {
 	forest := f.forest()
 	t := endTarget{
-		label: label, node: n, seen: f, role: n.Role, end: forest.WhatIf(n.Key), advice: adviceOn(forest, n),
+		label: label, node: n, seen: f, role: n.Role, outlook: outlookOf(forest, n),
 		queued: forest.Node(n.Key) == n, victim: victimOf(forest, n),
 	}
 	if t.role == "" && n.Session != nil {
@@ -70,26 +68,19 @@ func (t *endTarget) load(f *frame) {
 		t.gone = !slices.ContainsFunc(f.snap.Sessions, func(x probes.Session) bool { return sessionKey(&x) == nodeKey(t.node) })
 	}
 	if t.gone {
-		t.end = waits.End{Key: t.node.Key}
+		t.outlook = outlook{advice: t.advice, end: waits.End{Key: t.node.Key}, cut: waits.End{Key: t.node.Key}}
 		return
 	}
 	t.seen = f
 	if n == nil {
 		return
 	}
-	t.end = f.forest().WhatIf(t.node.Key)
+	advice := t.advice
+	t.outlook = outlookOf(f.forest(), n)
+	t.advice = advice // as it was when the dialog opened
 	if v := victimOf(f.forest(), n); v != 0 {
 		t.victim = v
 	}
-}
-
-// adviceOn is the forest's advice, and for processes that the server does not let
-// be signalled that there is none.
-func adviceOn(f *waits.Forest, n *waits.Node) waits.Advice {
-	if s := n.Session; s != nil && unsignalled(s.Kind) {
-		return waits.Advice{Cancel: waits.Impossible, Terminate: waits.Impossible, Why: "the " + s.Kind + " is a part of the server and takes no such signal"}
-	}
-	return f.Advise(n)
 }
 
 // unsignalled are the kinds of process that pg_cancel_backend and
@@ -126,62 +117,6 @@ func victimOf(f *waits.Forest, n *waits.Node) int {
 		}
 	}
 	return 0
-}
-
-// effectOf is what a verb does by the advice.
-func effectOf(v waits.Verb, a waits.Advice) waits.Effect {
-	if v == waits.Cancel {
-		return a.Cancel
-	}
-	return a.Terminate
-}
-
-// useful says that a verb would be obeyed.
-func useful(e waits.Effect) bool { return e != waits.Nothing && e != waits.Impossible }
-
-// effect says in one line what a verb would do to a session and for those who
-// wait for it.
-func effect(v waits.Verb, a waits.Advice, e waits.End) string {
-	switch x := effectOf(v, a); x {
-	case waits.Nothing:
-		return "does nothing: " + a.Why
-	case waits.Impossible, waits.Harmful, waits.Restarts:
-		s := a.Why
-		if x == waits.Harmful {
-			s = "would do harm: " + s
-		}
-		if a.Instead != "" {
-			s += ": " + a.Instead
-		}
-		return s
-	case waits.FreesQueue:
-		if len(e.Frees) == 0 {
-			return "frees only its own slot: it waits itself"
-		}
-		if v == waits.Cancel && a.AtMost {
-			return atMost(e) + ": " + a.Why
-		}
-		return frees(e) + "; it waits itself and has the least to lose"
-	}
-	s := frees(e)
-	if v == waits.Cancel && a.AtMost {
-		s = atMost(e)
-	}
-	if v == waits.Cancel && !strings.HasPrefix(a.Why, "cancel aborts") {
-		return s + ": " + a.Why
-	}
-	if v == waits.Cancel {
-		return s + ": its statement and transaction are aborted, its connection stays"
-	}
-	return s + ": its transaction is rolled back and its connection ends"
-}
-
-// atMost is frees for a cancel that may keep some of the locks.
-func atMost(e waits.End) string {
-	if len(e.Frees) == 0 {
-		return frees(e)
-	}
-	return "frees " + e.AtMost()
 }
 
 // target is what the server is asked to check.

@@ -52,9 +52,9 @@ func effectWords(d *endDialog, x *endTarget) string {
 	case x.node.Key.Prepared():
 		return x.advice.Why + ": " + x.advice.Instead
 	case effectOf(d.verb, x.advice) == waits.Impossible:
-		return "cannot " + verb + "it: " + effect(d.verb, x.advice, x.end)
+		return "cannot " + verb + "it: " + x.effect(d.verb)
 	}
-	return verb + effect(d.verb, x.advice, x.end)
+	return verb + x.effect(d.verb)
 }
 
 // goneWord says what became of a target that is gone: one of a forest may live on.
@@ -103,7 +103,7 @@ func (d *endDialog) more(t *theme.Theme, w int) []string {
 		}
 	}
 	if effectOf(d.verb, x.advice) == waits.Nothing && d.verb == waits.Cancel && useful(x.advice.Terminate) && !x.gone {
-		out = append(out, wrap(t, theme.Normal, "  ", "K terminates instead: "+effect(waits.Terminate, x.advice, x.end), w)...)
+		out = append(out, wrap(t, theme.Normal, "  ", "K terminates instead: "+x.effect(waits.Terminate), w)...)
 	}
 	return out
 }
@@ -147,9 +147,12 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 			label = t.Fit(label, 9, false)
 		}
 		spans := []theme.Span{{Role: theme.Strong, Text: mark}, {Role: theme.Dim, Text: label}, {Role: r, Text: nodeName(x.node) + "  "}, {Role: r, Text: x.whose()}}
-		right := freesShort(x.end, w)
-		if v := d.shown(i); !x.node.Key.Prepared() && !useful(effectOf(v, x.advice)) {
-			right = "frees nobody"
+		right := frees(x.end)
+		if !x.node.Key.Prepared() {
+			right = x.frees(d.shown(i))
+		}
+		if w < 60 { // the same words, or their start
+			right, _, _ = strings.Cut(right, ",")
 		}
 		switch s := x.node.Session; {
 		case x.gone:
@@ -168,16 +171,6 @@ func (t *endTarget) whose() string {
 		return s.Kind
 	}
 	return t.role
-}
-
-// freesShort is frees for the end of a line of w cells: the same words, or their
-// start.
-func freesShort(e waits.End, w int) string {
-	s := frees(e)
-	if w < 60 {
-		s, _, _ = strings.Cut(s, ",")
-	}
-	return s
 }
 
 // stateText is a node's state in a word or two.

@@ -45,7 +45,8 @@ func newEnding(n int, d *endDialog, x endTarget, audit probes.Audit) ending {
 		n: n, dialog: d, verb: d.verb, target: x, audit: audit,
 		began: map[waits.Key]time.Time{}, clear: map[waits.Key]time.Duration{}, freed: map[waits.Key]bool{},
 	}
-	for _, k := range x.end.Frees {
+	e.target.end = x.by(d.verb)
+	for _, k := range e.target.end.Frees {
 		if w := x.seen.forest().Node(k); w != nil && w.Session != nil {
 			e.began[k] = w.Session.QueryStart
 		}

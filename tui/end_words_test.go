@@ -32,13 +32,14 @@ func TestACancelThatMayKeepLocksPromisesAtMost(t *testing.T) {
 	for _, e := range []waits.Effect{waits.Frees, waits.FreesQueue} {
 		a := waits.Advice{Cancel: e, Terminate: e, AtMost: true, Why: "locks from before a savepoint stay"}
 		end := waits.End{Frees: make([]waits.Key, 3), Direct: 1, Most: 1}
-		if got := effect(waits.Cancel, a, end); got != "frees at most 1 at once, up to 2 in turn: "+a.Why {
+		o := outlook{advice: a, end: end, cut: end}
+		if got := o.effect(waits.Cancel); got != "frees at most 1 at once, up to 2 in turn: "+a.Why {
 			t.Errorf("%s: cancel %s", e, got)
 		}
-		if got := effect(waits.Terminate, a, end); strings.Contains(got, "at most") || !strings.HasPrefix(got, "frees 1 at once") {
+		if got := o.effect(waits.Terminate); strings.Contains(got, "at most") || !strings.HasPrefix(got, "frees 1 at once") {
 			t.Errorf("%s: terminate %s", e, got)
 		}
-		if got := effect(waits.Cancel, a, waits.End{}); strings.Contains(got, "at most") {
+		if got := (outlook{advice: a}).effect(waits.Cancel); strings.Contains(got, "at most") {
 			t.Errorf("%s: cancel %s", e, got)
 		}
 	}

@@ -99,7 +99,7 @@ func (s *locksScreen) nodeLines(x lockRow) (role theme.Role, first, second strin
 	}
 	parts = append(parts, f.Notes(n)...)
 	if len(parts) == 0 {
-		parts = append(parts, effect(waits.Terminate, f.Advise(n), f.WhatIf(n.Key)))
+		parts = append(parts, outlookOf(f, n).effect(waits.Terminate))
 	}
 	return theme.Normal, strings.Join(parts, "; "), second
 }
@@ -163,7 +163,7 @@ func endLines(f *waits.Forest, t *waits.Tree, most int) []string {
 		case n.Edge != nil && n.Edge.Object != "":
 			who += ", queued for " + wantText(n.Edge) + ","
 		}
-		out = append(out, "if "+who+" ends: "+frees(e))
+		out = append(out, "if "+who+" ends: "+outlook{end: e, unless: f.Unless(n)}.sum())
 	}
 	return out
 }
@@ -268,8 +268,8 @@ func effectLines(t *theme.Theme, f *waits.Forest, n *waits.Node, w int) []string
 	if sql := rollbackOf(n); sql != "" {
 		return append(wrap(t, theme.Strong, "", sql, w), wrap(t, theme.Dim, "", "ends it, in database "+n.Prepared.Database+", as "+n.Prepared.Owner+" or superuser; y copies it", w)...)
 	}
-	a, e := f.Advise(n), f.WhatIf(n.Key)
-	cancel, terminate := effect(waits.Cancel, a, e), effect(waits.Terminate, a, e)
+	o := outlookOf(f, n)
+	cancel, terminate := o.effect(waits.Cancel), o.effect(waits.Terminate)
 	if cancel == terminate {
 		return wrap(t, theme.Normal, "", "cancel or terminate "+cancel, w)
 	}

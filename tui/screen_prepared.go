@@ -122,7 +122,7 @@ func (s *preparedScreen) lines(t *theme.Theme, w int) []string {
 			all = append(all, fact{"holds", heldText(h)})
 		}
 	}
-	all = append(all, fact{"", "(of its locks only those that somebody waits for are read)"}, fact{"blocks", plural(blocks(n), "session") + "; if it ends: " + frees(f.WhatIf(n.Key))})
+	all = append(all, fact{"", "(of its locks only those that somebody waits for are read)"}, fact{"blocks", plural(blocks(n), "session") + "; if it ends: " + outlookOf(f, n).sum()})
 	for _, x := range all {
 		for i, l := range wrapText(t.Clean(x.value), max(8, w-12)) {
 			label := x.label

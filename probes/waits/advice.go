@@ -277,7 +277,7 @@ func (f *Forest) queuedDDL(t *Tree) *End {
 		if !f.queued(n) {
 			continue
 		}
-		e := f.cancelled(n, t.Ends[i+1])
+		e := f.cancelled(f.sim, n, t.Ends[i+1])
 		if e.Direct > 0 && e.Direct >= t.Ends[0].Most && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) {
 			return &e
 		}
@@ -285,7 +285,7 @@ func (f *Forest) queuedDDL(t *Tree) *End {
 	if Wraparound(t.Root.Session) {
 		for _, n := range t.Root.Children {
 			if f.queued(n) {
-				e := f.cancelled(n, f.sim.end(n.proc))
+				e := f.cancelled(f.sim, n, f.sim.end(n.proc))
 				return &e
 			}
 		}
@@ -310,11 +310,11 @@ func (f *Forest) queued(n *Node) bool {
 
 // cancelled is e for a cancel of n: who waits for its advisory locks is not sure to
 // run, for they may be the session's and stay.
-func (f *Forest) cancelled(n *Node, e End) End {
+func (f *Forest) cancelled(sim *simulation, n *Node, e End) End {
 	if held, _ := f.holdsUp(n); !held {
 		return e
 	}
-	sure := f.sim.withdraw(n.proc)
+	sure := sim.withdraw(n.proc)
 	frees := sure.Frees[:sure.Direct:sure.Direct]
 	for _, k := range e.Frees {
 		if !slices.Contains(frees[:sure.Direct], k) {
