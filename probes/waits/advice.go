@@ -305,7 +305,9 @@ func (f *Forest) queued(n *Node) bool {
 			return false
 		}
 	}
-	return true
+	nothing := true
+	f.g.answered(n.proc, func(w *wait, l link) { nothing = nothing && (l.kind != Hard || w.shape.Type == "advisory") })
+	return nothing
 }
 
 // cancelled is e for a cancel of n: who waits for its advisory locks is not sure to

@@ -18,3 +18,17 @@ func (f *Forest) EndBy(v Verb, n *Node) End {
 func (f *Forest) Unless(n *Node) string {
 	return strings.TrimPrefix(f.unless(&Tree{Root: n}), ": ")
 }
+
+// answered yields the waits that are known from answers alone and that name p.
+func (g *graph) answered(p int, yield func(*wait, link)) {
+	for _, w := range g.waits {
+		if w.obj != nil {
+			continue
+		}
+		for _, l := range w.explicit {
+			if l.proc == p {
+				yield(w, l)
+			}
+		}
+	}
+}

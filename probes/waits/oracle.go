@@ -176,9 +176,9 @@ func sameSet(a, b map[int]bool) bool {
 // earlier tick say what and how, where they still fit.
 func (g *graph) fromAnswers(l *probes.Locks) {
 	old := newAged(g, l.Rows)
-	waiting := map[int]bool{}
+	types := map[int]string{}
 	for i := range l.Waits {
-		waiting[l.Waits[i].PID] = true
+		types[l.Waits[i].PID] = l.Waits[i].LockType
 	}
 	for i := range l.Waits {
 		e := &l.Waits[i]
@@ -202,7 +202,9 @@ func (g *graph) fromAnswers(l *probes.Locks) {
 				continue
 			}
 			seen[bp] = true
-			w.explicit = append(w.explicit, old.link(bp, b, row, waiting[b]))
+			other, waits := types[b]
+			ahead := waits && (other == e.LockType || other == "" || e.LockType == "") // maybe: in the same queue
+			w.explicit = append(w.explicit, old.link(bp, b, row, ahead))
 		}
 		g.addWait(w, nil)
 	}
@@ -271,8 +273,8 @@ func (a *aged) wait(e *probes.LockWait) *probes.LockRow {
 	return r
 }
 
-// link says how process p blocks the wait of row.
-func (a *aged) link(p, pid int, row *probes.LockRow, waits bool) link {
+// link says how process p blocks the wait of row; ahead: it may wait in the same queue.
+func (a *aged) link(p, pid int, row *probes.LockRow, ahead bool) link {
 	l := link{proc: p, pid: pid}
 	if row != nil {
 		k := agedKey{row.Tag, p}
@@ -280,13 +282,13 @@ func (a *aged) link(p, pid int, row *probes.LockRow, waits bool) link {
 			l.kind, l.mode = Hard, strongest(x)
 			return l
 		}
-		if m := a.wanted[k]; waits && row.Mode.Conflicts()&m.Bit() != 0 && m != probes.NoLock {
+		if m := a.wanted[k]; ahead && row.Mode.Conflicts()&m.Bit() != 0 && m != probes.NoLock {
 			l.kind, l.mode = Soft, m
 			return l
 		}
 	}
-	if !waits {
-		l.kind = Hard // only a waiter can be ahead in a queue
+	if !ahead {
+		l.kind = Hard // only who waits for the same can be ahead
 	}
 	return l
 }

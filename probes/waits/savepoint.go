@@ -44,11 +44,16 @@ func (f *Forest) saved(n *Node, a Advice) Advice {
 }
 
 // holdsUp reports whether n holds what somebody waits for, and whether an advisory key
-// is among it.
+// is among it. Of answers without lock entries it is whether n may hold it.
 func (f *Forest) holdsUp(n *Node) (held, key bool) {
 	if f.g == nil {
 		return false, false
 	}
+	f.g.answered(n.proc, func(w *wait, l link) {
+		if l.kind != Soft {
+			held, key = true, key || w.shape.Type == "advisory"
+		}
+	})
 	for _, h := range f.g.procs[n.proc].holds {
 		if h.blocks() {
 			held, key = true, key || h.obj.tag.Type == "advisory"

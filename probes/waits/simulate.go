@@ -280,7 +280,7 @@ func (s *simulation) holdsHere(o *object, p int) bool {
 // held reports whether a wait known from answers alone stays.
 func (s *simulation) held(w *wait) bool {
 	for _, l := range w.explicit {
-		if s.blocks(l.proc) || l.proc == s.keeps-1 || s.inherits(l) {
+		if s.blocks(l.proc) || l.kind != Soft && l.proc == s.keeps-1 || s.inherits(l) {
 			return true
 		}
 	}
