@@ -269,8 +269,9 @@ func masked(s *probes.Session) bool {
 const enough = 2
 
 // queuedDDL is what a cancel of a queued strong request frees that lets no fewer run
-// at once than the end of the root and at least half as many in all; or, where the
-// root is not for ending, of one that waits for it.
+// at once than the end of the root and at least half as many in all: somebody for sure,
+// or where the end of the root frees nobody; or, where the root is not for ending, of
+// one that waits for it.
 func (f *Forest) queuedDDL(t *Tree) *End {
 	for i := range t.Ends[1:] {
 		n := f.Node(t.Ends[i+1].Key)
@@ -278,7 +279,8 @@ func (f *Forest) queuedDDL(t *Tree) *End {
 			continue
 		}
 		e := f.cancelled(f.sim, n, t.Ends[i+1])
-		if e.Direct > 0 && e.Direct >= t.Ends[0].Most && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) {
+		sure := e.Direct > 0 || e.Most > 0 && t.Ends[0].Most == 0
+		if sure && e.Direct >= t.Ends[0].Most && enough*(len(e.Frees)+1) >= len(t.Ends[0].Frees) {
 			return &e
 		}
 	}

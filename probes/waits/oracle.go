@@ -176,6 +176,7 @@ func sameSet(a, b map[int]bool) bool {
 // earlier tick say what and how, where they still fit.
 func (g *graph) fromAnswers(l *probes.Locks) {
 	old := newAged(g, l.Rows)
+	g.old = old
 	types := map[int]string{}
 	for i := range l.Waits {
 		types[l.Waits[i].PID] = l.Waits[i].LockType

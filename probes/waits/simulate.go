@@ -25,6 +25,7 @@ type simulation struct {
 	others  []int     // processes to settle that a look at one queue does not: of several waits, or known from answers alone
 	unsure  []int     // who may be freed at once, and may not
 	racers  []int     // who is freed at once unless one of those beside it is before it
+	writers []int     // who gets a table at once whose rows it wants
 	inherit *object   // the row whose queue an ended one heads: the next in it takes over its wait
 	heir    int       // of whom
 }
@@ -48,6 +49,7 @@ func (s *simulation) end(xs ...int) End {
 		s.touch(x)
 	}
 	s.work(false)
+	s.write()
 	s.race()
 	e := End{Key: s.g.procs[xs[0]].key, Direct: len(s.found)}
 	s.found, s.unsure = append(s.found, s.unsure...), s.unsure[:0]
@@ -179,6 +181,8 @@ func (s *simulation) settle(p int, turn bool) {
 		s.unsure = append(s.unsure, p)
 	case s.races(p):
 		s.racers = append(s.racers, p)
+	case s.g.forRows(p) != nil:
+		s.writers = append(s.writers, p)
 	default:
 		s.found = append(s.found, p)
 	}

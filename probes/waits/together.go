@@ -30,11 +30,11 @@ func (f *Forest) together(t *Tree) Action {
 		if tries++; tries > mostTries {
 			break
 		}
-		if e := f.sim.end(append([]int{root.proc}, others...)...); e.Direct > best.Direct {
+		if e := f.sim.end(append([]int{root.proc}, others...)...); e.Direct > best.Direct || e.Direct == best.Direct && e.Most > best.Most {
 			best, with = e, others
 		}
 	}
-	if best.Direct == 0 {
+	if best.Most == 0 {
 		return act
 	}
 	f.jointly(&act, root, with, best)

@@ -169,7 +169,9 @@ func (f *Forest) needsAll(n *Node) bool {
 // one whose transaction it waits for: the lock table shows one at a time. They
 // hold RowShare on the row's table, for a row of it. The blocker does so too, or has
 // updated the row beside a FOR KEY SHARE, which n waits for, too; or it is the other way
-// round.
+// round. Who holds both is taken to have written the row: that it share-locked this one
+// and wrote another is not in the lock table, and SELECT … FOR UPDATE before an UPDATE
+// is what nearly everybody does.
 func (f *Forest) sharers(n *Node) []Key {
 	if n.Edge == nil || n.Edge.LockType != "transactionid" {
 		return nil

@@ -9,7 +9,11 @@ import (
 	"github.com/pgsonde/pgsonde/probes"
 )
 
-// End is what happens if one session ended now.
+// End is what happens if one session ended now. Who runs gets all that it waits for
+// now, and its statement goes on. Where that comes to next is known of the table that it
+// waits for only: who wants to write to it, or to lock rows of it, may stop at a row
+// there. That a statement which waits for a row goes on to another row that somebody
+// has is not in the lock table, and not foreseen.
 type End struct {
 	Key Key
 	// Frees are the waiters that could run: Direct ones at once, the others at
@@ -82,7 +86,9 @@ const (
 // sure to run at once. Nor are all of those who wait for one transaction side by
 // side, for a key or for a row that they have followed to its new version: who wants
 // the same goes one after the other, whoever is first; who wants another runs, too.
-// And a row may be share-locked by more than the one that is waited for.
+// And a row may be share-locked by more than the one that is waited for. Of those who
+// get a table to write to it, or to lock rows of it, one is sure, for they may want the
+// same row, and none where somebody who stays may have a row of it.
 func (f *Forest) WhatIf(k Key) End {
 	if _, ok := f.g.find(k); !ok {
 		return End{Key: k}
