@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // mostDelays commands are asked for what holds them up.
@@ -11,42 +12,77 @@ const mostDelays = 4
 // mostLockers is the limit of that statement.
 const mostLockers = 100
 
+// delayed is what the last pass over the lock table said of what holds a command up.
+type delayed struct {
+	of      Progress // as it was then, without the lockers
+	lockers []int
+	known   bool
+}
+
 // delays names the transactions that CREATE INDEX CONCURRENTLY and REINDEX
 // CONCURRENTLY wait for one after the other: the lock table shows one. The server
 // counts them and does not tell them; they are those with a lock in the way on the
-// table, or with a snapshot in the database, from the oldest on. Best effort, and
-// not where a pass over the lock table is dear.
+// table, or with a snapshot in the database, from the oldest on. Best effort. Where a
+// pass over the lock table is dear, what it said stands while the command waits for
+// the same one, and the passes are rationed.
 func (r *lockReader) delays(ctx context.Context, l *Locks) {
-	asked := 0
+	var now []delayed
+	asked, age := 0, l.At.Sub(r.delayedAt)
+	rationed := r.took >= cheapDetail && age >= 0 && age < detailShare*r.took
 	for i := range l.Progress {
 		p := &l.Progress[i]
-		left := p.LockersTotal - p.LockersDone
-		if left < 2 || asked == mostDelays {
-			continue
-		}
-		table, all := delayedBy(p)
-		if table != 0 && r.took >= cheapDetail {
+		if p.LockersTotal-p.LockersDone < 2 || asked == mostDelays {
 			continue
 		}
 		asked++
-		rows, err := r.run(ctx, nameTimeout, "locks_delay", storm, p.PID, p.Database, table, all, r.own())
-		if err != nil {
+		d := delayed{of: *p}
+		if j := slices.IndexFunc(r.delayed, d.same); j >= 0 {
+			d = r.delayed[j]
+		}
+		table, all := delayedBy(p)
+		if table == 0 || !rationed {
+			r.delay(ctx, l.At, &d, table, all)
+		}
+		if d.lockers != nil {
+			p.Lockers, p.LockersKnown = slices.Clone(d.lockers), d.known
+			now = append(now, d)
+			_ = r.describe(ctx, l, p.Lockers) // without it they are pids only
+		}
+	}
+	r.delayed = now
+}
+
+// same reports whether e is about the same wait of the same command.
+func (d delayed) same(e delayed) bool {
+	a, b := d.of, e.of
+	return a.PID == b.PID && a.Phase == b.Phase && a.Relation == b.Relation && a.LockersTotal == b.LockersTotal && a.LockersDone == b.LockersDone && a.CurrentLocker == b.CurrentLocker
+}
+
+// delay makes a pass for d, and leaves it as it is when that fails.
+func (r *lockReader) delay(ctx context.Context, at time.Time, d *delayed, table uint32, all int) {
+	p := &d.of
+	rows, err := r.run(ctx, nameTimeout, "locks_delay", storm, p.PID, p.Database, table, all, r.own())
+	if err != nil {
+		return
+	}
+	if table != 0 && !at.Equal(r.delayedAt) {
+		r.delayedAt = at
+		if r.took >= cheapDetail {
+			r.looked = r.looked.Add(detailShare * r.took) // all passes have a share of the core together
+		}
+	}
+	d.lockers, d.known = []int{}, rows.Len() < mostLockers
+	for rows.Next() {
+		if rows.Null(0) || rows.Null(1) {
+			d.known = false
 			continue
 		}
-		p.LockersKnown = rows.Len() < mostLockers
-		for rows.Next() {
-			if rows.Null(0) || rows.Null(1) {
-				p.LockersKnown = false
-				continue
-			}
-			p.Lockers = append(p.Lockers, rows.Int(0))
-		}
-		if i := slices.Index(p.Lockers, p.CurrentLocker); i >= 0 {
-			p.Lockers = append([]int{p.CurrentLocker}, slices.Delete(p.Lockers, i, i+1)...)
-		}
-		p.Lockers = p.Lockers[:min(len(p.Lockers), left)]
-		_ = r.describe(ctx, l, p.Lockers) // without it they are pids only
+		d.lockers = append(d.lockers, rows.Int(0))
 	}
+	if i := slices.Index(d.lockers, p.CurrentLocker); i >= 0 {
+		d.lockers = append([]int{p.CurrentLocker}, slices.Delete(d.lockers, i, i+1)...)
+	}
+	d.lockers = d.lockers[:min(len(d.lockers), p.LockersTotal-p.LockersDone)]
 }
 
 // delayedBy is the table whose lockers are in the way in this phase, with any lock or

@@ -55,6 +55,9 @@ type lockReader struct {
 
 	touched touched
 
+	delayed   []delayed
+	delayedAt time.Time
+
 	detailAt time.Time
 	last     *Locks
 	names    nameCache
