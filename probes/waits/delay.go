@@ -107,3 +107,27 @@ func (f *Forest) then(n *Node) string {
 	}
 	return f.list(keys, "and")
 }
+
+// delaysItself reports whether p, a command that waits for the transactions of others
+// one after the other, holds up a session that has a snapshot of the same database: it
+// may wait for that one next, which is a deadlock.
+func (s *simulation) delaysItself(p int) bool {
+	if !s.g.waitsForVXID(p) {
+		return false
+	}
+	me := s.g.procs[p].session
+	snapshot := func(w *wait) bool {
+		x := s.g.procs[w.proc].session
+		return w.proc != p && !s.gone[w.proc] && (x == nil || masked(x) || x.XMin != "" && (me == nil || x.Database == me.Database))
+	}
+	for _, h := range s.g.procs[p].holds {
+		for _, w := range h.obj.queue {
+			if w.mode.Conflicts()&h.mask != 0 && snapshot(w) {
+				return true
+			}
+		}
+	}
+	found := false
+	s.g.answered(p, func(w *wait, l link) { found = found || l.kind != Soft && snapshot(w) })
+	return found
+}

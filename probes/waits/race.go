@@ -250,3 +250,30 @@ func (f *Forest) surely(w *wait) uint32 {
 	}
 	return index.OID
 }
+
+// follow adds who may run beside the head of a row's queue: where that share-locks the
+// row and has followed it to its next version, the queue is for a version that nobody
+// wants any more, and who share-locks it, too, is held up by no writer before it.
+func (s *simulation) follow() {
+	for _, p := range slices.Concat(s.found, s.unsure) {
+		w := s.g.procs[p].waits[0]
+		row, head := s.g.row[w.pid]
+		if !head || w.shape.Type != "transactionid" {
+			continue
+		}
+		for _, h := range s.g.procs[p].holds {
+			if h.obj.tag != row || h.mask&^shareModes != 0 {
+				continue
+			}
+			for _, q := range h.obj.queue {
+				if q.mode.Bit()&shareModes != 0 && !s.gone[q.proc] && s.hit[q.proc] != s.run && len(s.g.procs[q.proc].waits) == 1 {
+					s.hit[q.proc] = s.run
+					s.unsure = append(s.unsure, q.proc)
+				}
+			}
+		}
+	}
+}
+
+// shareModes are those in which the queue of a row is for who share-locks it.
+const shareModes = 1<<probes.AccessShareLock | 1<<probes.RowShareLock

@@ -51,6 +51,7 @@ func (s *simulation) end(xs ...int) End {
 	s.work(false)
 	s.write()
 	s.race()
+	s.follow()
 	e := End{Key: s.g.procs[xs[0]].key, Direct: len(s.found)}
 	s.found, s.unsure = append(s.found, s.unsure...), s.unsure[:0]
 	e.Most = len(s.found)
@@ -177,7 +178,7 @@ func (s *simulation) settle(p int, turn bool) {
 		s.found = append(s.found, p)
 		s.free[p] = true
 		s.leave(p)
-	case s.g.procs[p].more, s.shared(p):
+	case s.g.procs[p].more, s.shared(p), s.delaysItself(p):
 		s.unsure = append(s.unsure, p)
 	case s.races(p):
 		s.racers = append(s.racers, p)

@@ -71,3 +71,15 @@ func directOf(want string) int {
 	}
 	return n
 }
+
+// TestShareAfterAWriter: who share-locks a row behind a writer in its queue may run
+// with the queue's head, which share-locks it, too: the queue may be of a version that
+// both follow to the next. Behind a head that writes it does not.
+func TestShareAfterAWriter(t *testing.T) {
+	for mode, most := range map[string]int{"RS": 2, "AS": 2, "X": 1} {
+		f := Build(nil, reading(table(t, "1 X x1\n2 "+mode+" row3\n2 S x1 @1\n3 AX row3 @2\n4 RS row3 @3")), nil)
+		if e := f.WhatIf(Key{PID: 1}); e.Direct != 1 || e.Most != most || len(e.Frees) != 3 {
+			t.Errorf("behind %s: got %+v, want %d at most", mode, e, most)
+		}
+	}
+}
