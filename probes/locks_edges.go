@@ -12,16 +12,19 @@ import (
 // another lock, of the same kind, that the same sessions hold.
 const detailAgain = 3 * time.Second
 
-// unchanged says whether the answers in l are those that the entries at hand
-// explain: the same sessions, in the same statements, wait for the same. A
-// prepared transaction has no identity there, and who has no blockers is about
-// to run.
-func (r *lockReader) unchanged(l *Locks) bool {
-	old := r.last
-	if old == nil || old.Reading != ReadDetail || old.Partial {
+// dearAgain is detailAgain for entries that are dear to read.
+const dearAgain = 10 * time.Second
+
+// unchanged says whether the answers in l are those that the entries at hand, of
+// less than an age, explain: the same sessions, in the same statements, wait for the
+// same. A prepared transaction has no identity there, and who has no blockers is
+// about to run.
+func (r *lockReader) unchanged(l *Locks, most time.Duration) bool {
+	old := r.detail
+	if old == nil || r.rows == nil || !old.DetailAt.Equal(r.detailAt) {
 		return false
 	}
-	if age := l.At.Sub(r.detailAt); age < 0 || age >= detailAgain {
+	if age := l.At.Sub(r.detailAt); age < 0 || age >= most {
 		return false
 	}
 	if len(l.Waits) != len(old.Waits) || len(l.Waits) < l.Waiting || len(l.Procs) != len(old.Procs) {

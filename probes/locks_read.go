@@ -60,6 +60,7 @@ type lockReader struct {
 
 	detailAt time.Time
 	last     *Locks
+	detail   *Locks // the last whose entries explain its answers
 	names    nameCache
 }
 
@@ -106,7 +107,9 @@ func (r *lockReader) read(ctx context.Context, ask LockAsk) (*Locks, error) {
 	}
 	r.extras(ctx, l)
 	l.Took = time.Since(begin)
-	r.last = l
+	if r.last = l; l.Reading == ReadDetail {
+		r.detail = l
+	}
 	return l, nil
 }
 
@@ -245,9 +248,12 @@ func (r *lockReader) answers(ctx context.Context, l *Locks, detail, asked bool) 
 	l.Reading = ReadEdges
 	l.Rows, l.DetailAt, l.DetailTook = r.rows, r.detailAt, r.took
 	switch {
+	case !detail && r.unchanged(l, dearAgain):
+		l.Reading, l.Partial = ReadDetail, r.detail.Partial
+		return nil
 	case !detail:
 		return nil
-	case r.took < cheapDetail && !asked && r.unchanged(l):
+	case r.took < cheapDetail && !asked && r.unchanged(l, detailAgain) && !r.detail.Partial:
 		l.Reading = ReadDetail
 		return nil
 	case r.took < cheapDetail:

@@ -146,6 +146,52 @@ func TestLocksEntriesAgain(t *testing.T) {
 	})
 }
 
+// TestDearEntriesStand: entries that are dear to read stand for answers that do not
+// change, too; what comes between has its own, and they stand again when it is gone.
+func TestDearEntriesStand(t *testing.T) {
+	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
+		srv := pgtest.Start(t, in, pgserver.Options{})
+		s := open(t, Options{DSN: srv.DSN("postgres", "postgres")})
+		r := newLockReader(s)
+		run := r.run
+		r.run = func(ctx context.Context, timeout time.Duration, name string, args ...any) (*Rows, error) {
+			rows, err := run(ctx, timeout, name, args...)
+			if err == nil {
+				rows.Took = 10 * time.Second
+			}
+			return rows, err
+		}
+		s.readLocks = r.read
+		jam(t, srv, 3)
+		first := inTime(t, s, Want{})
+		step := func(what string, reading Reading, waiting int) {
+			t.Helper()
+			if l := inTime(t, s, Want{}); l.Reading != reading || len(l.Waits) != waiting || !l.DetailAt.Equal(first.DetailAt) || l.Partial != first.Partial {
+				t.Errorf("%s: got %s, %d answers, entries of %v; want %s, %d, %v", what, l.Reading, len(l.Waits), l.DetailAt, reading, waiting, first.DetailAt)
+			}
+		}
+		step("nothing changed", ReadDetail, 3)
+		step("nothing changed", ReadDetail, 3)
+		mon := pgtest.Connect(t, srv.DSN("postgres", "postgres"))
+		waiting := func(n int) func() bool {
+			return func() bool {
+				var got int
+				if err := mon.QueryRow(t.Context(), "select count(*) from pg_locks where not granted").Scan(&got); err != nil {
+					t.Fatal(err)
+				}
+				return got == n
+			}
+		}
+		more := client(t, srv.DSN("postgres", "postgres"), "another")
+		busy(t, more, "update jam set v = v + 1 where id = 1")
+		eventually(t, "another comes", waiting(4))
+		step("another came", ReadEdges, 4)
+		_ = more.PgConn().CancelRequest(t.Context())
+		eventually(t, "it leaves", waiting(3))
+		step("as before", ReadDetail, 3)
+	})
+}
+
 // TestLocksPlans holds the reader to when it may touch the lock table.
 func TestLocksPlans(t *testing.T) {
 	at := time.Unix(1000, 0)
