@@ -139,6 +139,7 @@ type ObjectName struct {
 	Name     string // schema.name for relations; quoted as SQL would
 	Parent   uint32 // the table of an index; 0 none
 	Unique   bool   // an index that keeps keys apart: unique, or of an exclusion constraint
+	Late     bool   // … and looks for others once the entry is made: of an exclusion or a deferrable constraint
 	Sequence bool
 	Triggers bool // a table with triggers of its users
 }

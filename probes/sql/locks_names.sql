@@ -5,10 +5,11 @@
 select 1259 as class, c.oid, pg_catalog.quote_ident(n.nspname) || '.' || pg_catalog.quote_ident(c.relname) as name,
        coalesce(i.indrelid, 0)::bigint as parent, coalesce(i.indisunique or i.indisexclusion, false) as is_unique,
        c.relkind::text as kind,
-       exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers
+       exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers,
+       coalesce(i.indisexclusion or not i.indimmediate, false) as late
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace left join pg_catalog.pg_index i on i.indexrelid = c.oid
 where c.oid = any ($1::oid[])
 union all
-select 2615, n.oid, pg_catalog.quote_ident(n.nspname), 0, false, '', false from pg_catalog.pg_namespace n where n.oid = any ($2::oid[])
+select 2615, n.oid, pg_catalog.quote_ident(n.nspname), 0, false, '', false, false from pg_catalog.pg_namespace n where n.oid = any ($2::oid[])
 union all
-select 6100, s.oid, pg_catalog.quote_ident(s.subname), 0, false, '', false from pg_catalog.pg_subscription s where s.oid = any ($3::oid[])
+select 6100, s.oid, pg_catalog.quote_ident(s.subname), 0, false, '', false, false from pg_catalog.pg_subscription s where s.oid = any ($3::oid[])

@@ -25,6 +25,7 @@ type contestants struct {
 	keys   map[uint32]bool          // of those that are counted, by index
 	open   bool                     // there is one of whom nobody knows what it wants
 	first  bool                     // … and one of these is counted
+	late   int                      // so many may want a key whose waiters wait for each other next
 	unsure map[int]bool             // heads that are not counted
 }
 
@@ -64,6 +65,9 @@ func (s *simulation) race() {
 		c, _ := s.contest(p)
 		r := at(c)
 		r.open = r.open || s.f.keyOf(s.g.procs[p].waits[0]) == 0
+		if s.f.late(s.g.procs[p].waits[0]) {
+			r.late++
+		}
 	}
 	for _, p := range s.found {
 		if c, ok := s.contest(p); ok {
@@ -86,7 +90,7 @@ func (s *simulation) race() {
 			r, key := in[c], s.f.keyOf(s.g.procs[p].waits[0])
 			switch {
 			case known != (key != 0):
-			case known && !r.keys[key], !known && r.rows+len(r.keys) == 0 && !r.first && s.f.single(s.g.procs[p].waits[0]):
+			case known && !r.keys[key], !known && r.rows+len(r.keys) == 0 && !r.first && s.f.single(s.g.procs[p].waits[0]) && (r.late < 2 || !s.f.late(s.g.procs[p].waits[0])):
 				if s.found = append(s.found, p); known {
 					r.keys[key] = true
 				} else {
@@ -185,6 +189,16 @@ func (f *Forest) single(w *wait) bool {
 	return sure
 }
 
+// late reports whether w may wait for a key of an exclusion constraint or of a deferrable
+// one: those who wait for the same have made their entries before they look for others',
+// and wait for each other next.
+func (f *Forest) late(w *wait) bool {
+	return slices.ContainsFunc(f.touched.writes[Key{PID: w.pid}], func(t probes.LockTag) bool {
+		o := f.touched.named[t]
+		return o != nil && o.Late
+	})
+}
+
 // keyOf is the unique index whose key w surely waits for, 0 when it may be for
 // something else. An INSERT waits for a key, but its triggers, and the functions they
 // call, may write rows, and its foreign keys lock them: it is sure where there are no
@@ -225,7 +239,7 @@ func (f *Forest) surely(w *wait) uint32 {
 			return 0
 		case o.Sequence:
 		case o.Parent != 0:
-			if t.Relation = o.Parent; o.Unique && theirs[t] {
+			if t.Relation = o.Parent; o.Unique && !o.Late && theirs[t] {
 				if index != nil {
 					return 0
 				}
