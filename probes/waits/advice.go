@@ -227,7 +227,8 @@ func (f *Forest) choose(t *Tree) Action {
 	case end.Most == 0 && (n.Key.Prepared() || ending(a.Terminate)):
 		return f.together(t)
 	case n.Key.Prepared():
-		act.Verb, act.Text = Rollback, a.Instead
+		act.Verb = Rollback
+		act.Text = fmt.Sprintf("roll back %s: frees %s%s; %s", f.Name(n.Key), end.Freed(), f.unless(t), a.Instead)
 	case a.Cancel == Impossible || a.Cancel == Harmful || masked(n.Session):
 		act.Verb, act.Text = Other, strings.TrimSuffix(a.Why+": "+a.Instead, ": ")
 	case a.Cancel == Restarts:
