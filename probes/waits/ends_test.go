@@ -288,6 +288,8 @@ func TestCancelAtMost(t *testing.T) {
 		{"a queued request", "1 AX t1\n2 AX t1 @1\n3 AS t1 @2", "alter table t", true, true, false, ""},
 		{"in a circle", "1 X x1\n2 X x2\n1 S x2 @1\n2 S x1 @2", "update t", true, false, true, "frees at most 1 session"},
 		{"an advisory key", "1 X a1\n2 X a1 @1", "select pg_advisory_lock(1), pg_sleep(9)", false, false, true, "an advisory key may be the session's"},
+		{"code", "1 X x1\n2 S x1 @1", "/* job */ do $$begin perform f(); end$$", false, false, true, "cancel 1: frees at most 1 session (its code may catch the cancel"},
+		{"a procedure", "1 X x1\n2 S x1 @1", "call f()", false, false, true, "its code may catch the cancel"},
 		{"of several", "1 S t1\n2 S t1\n3 RX t1 @1", "select 1", true, false, true, "frees at most 1 session"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

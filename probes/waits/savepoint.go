@@ -22,6 +22,16 @@ func maySave(s *probes.Session) bool {
 	return s.QueryStart.Sub(s.XactStart) >= ownStart || strings.Contains(strings.ToLower(s.Query), "savepoint")
 }
 
+// mayCatch reports whether a session's statement is code that may catch a cancel. A
+// function called in a query may, too; its text does not tell.
+func mayCatch(s *probes.Session) bool {
+	if s == nil {
+		return false
+	}
+	w := words(s.Query)
+	return len(w) > 0 && (w[0] == "do" || w[0] == "call")
+}
+
 // saved adds to an advice what a cancel of n may leave locked.
 func (f *Forest) saved(n *Node, a Advice) Advice {
 	if a.Cancel != Frees && a.Cancel != FreesQueue {
@@ -36,6 +46,9 @@ func (f *Forest) saved(n *Node, a Advice) Advice {
 	case maySave(n.Session) && f.nested[n.Key.PID]:
 		a.AtMost, a.nested, a.keeps = true, true, "locks from before a savepoint stay"
 		a.Why = "its transaction has subtransactions: if a savepoint is open, a cancel keeps what was locked before; terminate for sure"
+	case mayCatch(n.Session):
+		a.AtMost, a.keeps = true, "its code may catch the cancel and go on"
+		a.Why = "a DO block or a procedure may catch the cancel and go on, and what was locked stays; terminate for sure"
 	case maySave(n.Session):
 		a.AtMost, a.keeps = true, "locks from before a savepoint stay"
 		a.Why = "a cancel frees them only if the lock was taken in this statement or no savepoint is open; terminate for sure"
