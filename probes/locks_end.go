@@ -28,6 +28,7 @@ const (
 	Refused       Outcome = "refused"       // our own, or one that only Target.Force ends
 	signalBackend         = "pg_signal_backend"
 	readAllStats          = "pg_read_all_stats"
+	superuser             = "superuser"
 )
 
 // Result is what a cancel or terminate did.
@@ -73,8 +74,6 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 		return Result{Outcome: Refused, Why: "this is pgsonde itself"}, nil
 	case t.BackendStart.IsZero() && !s.hides():
 		return Result{Outcome: Changed, Why: "which session it was is not known: it was not read with the locks; look again"}, nil
-	case t.BackendStart.IsZero():
-		return Result{Outcome: NotPermitted, Grant: readAllStats, Why: "without its backend_start the session cannot be told from a later one with the same pid"}, nil
 	}
 	force := 0
 	if t.Force {
@@ -88,7 +87,18 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 	if err != nil {
 		return Result{}, fmt.Errorf("ending %d: %w", t.PID, err)
 	}
-	return endResult(rows, t, statement == "locks_cancel"), nil
+	r := endResult(rows, t, statement == "locks_cancel")
+	if r.Outcome == NotPermitted {
+		r.lack(NewRights(s.Facts()).Missing(rows.OID(2), true))
+	}
+	return r, nil
+}
+
+// lack names all that is missing, and why where that is told.
+func (r *Result) lack(grant string) {
+	if r.Grant = grant; WhyMissing(grant) != "" {
+		r.Why = WhyMissing(grant)
+	}
 }
 
 // hides reports whether this login sees other roles' rows masked.
@@ -105,7 +115,7 @@ func endResult(rows *Rows, t Target, cancel bool) Result {
 	r := Result{At: rows.Time(6)}
 	switch {
 	case rows.Null(1):
-		r.Outcome, r.Grant, r.Why = NotPermitted, readAllStats, "its state is hidden from this login: what cannot be checked is not ended"
+		r.Outcome, r.Why = NotPermitted, "its state is hidden from this login: what cannot be checked is not ended"
 	case auxiliary(kind):
 		r.Outcome, r.Why = NotABackend, "the "+kind+" process cannot be signalled from SQL"
 	case !allowed:
@@ -155,7 +165,7 @@ func notPermitted(pg *pgconn.PgError) Result {
 	case strings.Contains(text, "pg_signal_autovacuum_worker"):
 		r.Grant = "pg_signal_autovacuum_worker"
 	case strings.Contains(text, "superuser"):
-		r.Grant = "superuser" // of a superuser's session, or autovacuum before 18
+		r.lack(superuser) // of a superuser's session, or autovacuum before 18
 	}
 	return r
 }

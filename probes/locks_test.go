@@ -353,7 +353,7 @@ func TestEndingPermission(t *testing.T) {
 		srv := pgtest.Start(t, in, pgserver.Options{})
 		logins(t, srv)
 		pgtest.Exec(t, srv.DSN("postgres", "postgres"), "create role killer login in role pg_monitor, pg_signal_backend",
-			"create role peer login in role pg_monitor, app")
+			"create role peer login in role pg_monitor, app", "create role sig login in role pg_signal_backend")
 		app := client(t, srv.DSN("app", "postgres"), "app", "begin")
 		super := client(t, srv.DSN("postgres", "postgres"), "super", "begin")
 		for _, tt := range []struct {
@@ -373,9 +373,24 @@ func TestEndingPermission(t *testing.T) {
 				t.Errorf("%s: got %+v, %v, want %s %s", tt.user, r, err, tt.want, tt.grant)
 			}
 		}
-		s := open(t, Options{DSN: srv.DSN("app", "postgres")})
-		if r, err := s.Terminate(t.Context(), Target{PID: int(super.PgConn().PID())}); err != nil || r.Outcome != NotPermitted || r.Grant != readAllStats {
-			t.Errorf("a hidden start: got %+v, %v, want %s", r, err, readAllStats)
+		other := client(t, srv.DSN("killer", "postgres"), "other", "begin")
+		for _, tt := range []struct {
+			user   string
+			target *pgx.Conn
+			grant  string
+		}{
+			{"sig", super, "superuser"},
+			{"sig", other, "pg_read_all_stats"},
+			{"app", super, "superuser"},
+			{"app", other, "pg_read_all_stats, pg_signal_backend"},
+		} {
+			s := open(t, Options{DSN: srv.DSN(tt.user, "postgres")})
+			for _, start := range []time.Time{{}, time.Now()} {
+				r, err := s.Terminate(t.Context(), Target{PID: int(tt.target.PgConn().PID()), BackendStart: start})
+				if err != nil || r.Outcome != NotPermitted || r.Grant != tt.grant || (r.Why == "it is a superuser's session, which only a superuser may end") != (tt.grant == "superuser") {
+					t.Errorf("%s, hidden: got %+v, %v, want %s", tt.user, r, err, tt.grant)
+				}
+			}
 		}
 	})
 }
