@@ -116,6 +116,11 @@ func (d *endDialog) recommended() (text string, here bool) {
 	switch {
 	case d.best.Text == "" || x.gone || d.bestGone(), ok && v == d.verb && len(d.best.With) == 0:
 		return "", false
+	case d.best.Verb == waits.Other: // nothing to recommend, but to know
+		if x.node.Key != d.best.Key && len(d.targets) > 1 {
+			text = d.best.Key.String() + ": " + d.best.Text
+		}
+		return text, false
 	case ok && v != d.verb:
 		return map[waits.Verb]string{waits.Cancel: "C", waits.Terminate: "K"}[v] + ", recommended: " + d.best.Text, true
 	case ok, len(d.targets) > 1:
@@ -152,7 +157,7 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 			right = x.frees(d.shown(i))
 		}
 		if w < 60 { // the same words, or their start
-			right, _, _ = strings.Cut(right, ",")
+			right, _, _ = strings.Cut(strings.TrimPrefix(right, "if it ends: "), ",")
 		}
 		switch s := x.node.Session; {
 		case x.gone:

@@ -28,6 +28,8 @@ func (o outlook) by(v waits.Verb) waits.End {
 // frees says whom a verb frees, in words and without the condition.
 func (o outlook) frees(v waits.Verb) string {
 	switch e := o.by(v); {
+	case o.advice.Grant != "" && len(o.end.Frees) > 0:
+		return "if it ends: " + frees(o.end) // by who may
 	case !useful(effectOf(v, o.advice)):
 		return "frees nobody"
 	case v == waits.Cancel && o.advice.AtMost && o.cut.Direct == o.end.Direct && len(e.Frees) > 0:

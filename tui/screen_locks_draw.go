@@ -57,6 +57,9 @@ func (s *locksScreen) above() [][]theme.Span {
 	if s.h >= 14 {
 		out = append(out, s.sum(f))
 	}
+	if n := f.Doubtful(); n > 0 && s.h >= 14 {
+		out = append(out, entriesAge(f, n))
+	}
 	if f.Unasked > 0 {
 		out = append(out, []theme.Span{{Text: " "}, {Role: theme.Warn, Text: "~ " + strconv.Itoa(f.Unasked) + " more wait, not asked for whom"}})
 	}
@@ -89,6 +92,15 @@ func (s *locksScreen) sum(f *waits.Forest) []theme.Span {
 		{Text: strconv.Itoa(slots) + " of " + strconv.Itoa(s.f.use.Usable)},
 		{Role: theme.Dim, Text: " slots are pinned"},
 	}
+}
+
+// entriesAge is how old the lock entries are, for the rows with a ?.
+func entriesAge(f *waits.Forest, n int) []theme.Span {
+	say := "~ lock table not read yet"
+	if f.Entries >= 0 {
+		say = "~ lock table as of " + span(f.Entries) + " ago"
+	}
+	return []theme.Span{{Text: " "}, {Role: theme.Warn, Text: say}, {Role: theme.Dim, Text: ": what " + strconv.Itoa(n) + " with ? wait" + third(n) + " for may be another by now"}}
 }
 
 func third(n int) string {

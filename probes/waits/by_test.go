@@ -3,6 +3,7 @@ package waits
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -55,5 +56,29 @@ func TestCancelOfOldEntries(t *testing.T) {
 				t.Errorf("got %+v, want it to be at most", a)
 			}
 		})
+	}
+}
+
+// TestOldEntryOfATransaction: who waits for a transaction since the last one ended has
+// not waited for it since then.
+func TestOldEntryOfATransaction(t *testing.T) {
+	l := reading(table(t, "1 X x1\n2 S x1 @1\n3 X x3"))
+	l.Reading, l.DetailAt = probes.ReadEdges, l.At.Add(-3*time.Second)
+	l.Waits = []probes.LockWait{{PID: 2, LockType: "transactionid", Blockers: []int{3}}}
+	f := Build(nil, l, nil)
+	if e := f.Node(Key{PID: 2}).Edge; e.Wait != -1 || f.Trees[0].Longest != -1 || f.Trees[0].Blocked != time.Minute {
+		t.Errorf("behind another: got wait %v, longest %v, blocked %v at most", e.Wait, f.Trees[0].Longest, f.Trees[0].Blocked)
+	}
+	l.Waits[0].Blockers = []int{1}
+	f = Build(nil, l, nil)
+	if e := f.Node(Key{PID: 2}).Edge; e.Wait != 59*time.Second {
+		t.Errorf("behind the same: got wait %v", e.Wait)
+	}
+	if got := strings.Join(f.Notes(f.Node(Key{PID: 2})), "; "); !strings.Contains(got, "lock table of 3s earlier") || f.Doubtful() != 1 {
+		t.Errorf("got %q, %d doubtful", got, f.Doubtful())
+	}
+	l.DetailAt, l.Rows = time.Time{}, nil
+	if got := strings.Join(Build(nil, l, nil).Notes(f.Node(Key{PID: 2})), "; "); !strings.Contains(got, "not read yet") {
+		t.Errorf("got %q", got)
 	}
 }

@@ -15,8 +15,11 @@ type Forest struct {
 	Age     time.Duration // how much older than the snapshot it is; the panel is late
 	Reading probes.Reading
 	Late    string // why it is late, "" it is not
-	Unread  bool   // nothing is known of who waits: no reading was made yet, or none can be
-	Waiters int    // sessions that wait for a lock: lock groups count once
+	// Entries is how much older the lock entries are than the waits, where that leaves
+	// doubt of what the waits are for; -1 there are none.
+	Entries time.Duration
+	Unread  bool // nothing is known of who waits: no reading was made yet, or none can be
+	Waiters int  // sessions that wait for a lock: lock groups count once
 	// Unasked waiters are known to wait but not for whom: more than are asked for.
 	Unasked int
 	// Torn are the sessions whose answers changed between two readings of this
@@ -187,6 +190,9 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 	}
 	f.g = newGraph(l)
 	if l.Reading == probes.ReadEdges {
+		if f.Entries = l.DetailAge(); l.DetailAt.IsZero() {
+			f.Entries = -1
+		}
 		f.g.fromAnswers(l)
 	} else {
 		f.g.fromRows(l.Rows)

@@ -16,6 +16,8 @@ func (f *Forest) Notes(n *Node) []string {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if n.Doubt == DoubtTorn {
 		add("changed while it was read: the next reading will tell")
+	} else if n.Doubt == DoubtOld {
+		add("%s", f.old())
 	} else if n.Doubt != "" && n.Edge != nil && n.Edge.Kind == Soft {
 		add("order in the queue is not proved: %s", n.Doubt)
 	}
@@ -37,6 +39,25 @@ func (f *Forest) Notes(n *Node) []string {
 		out = append(out, sessionNotes(n, s)...)
 	}
 	return out
+}
+
+// old says what is not known of a wait that has no lock entries of its own instant.
+func (f *Forest) old() string {
+	if f.Entries < 0 {
+		return "lock table not read yet: for what it waits and how long is not known"
+	}
+	return fmt.Sprintf("lock table of %s earlier: what it waits for, how long and in what order may be others by now", age(f.Entries))
+}
+
+// Doubtful are how many waiters have no lock entries of their own instant.
+func (f *Forest) Doubtful() int {
+	n := 0
+	for _, x := range f.nodes {
+		if x != nil && x.Doubt == DoubtOld {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *Forest) progressNotes(n *Node) []string {

@@ -188,7 +188,7 @@ func (g *graph) fromAnswers(l *probes.Locks) {
 		}
 		p := g.group(&probes.LockRow{PID: e.PID})
 		w := &wait{proc: p, pid: e.PID, shape: &probes.LockTag{Type: e.LockType}, doubt: DoubtOld}
-		row := old.wait(e)
+		row := old.wait(g, e)
 		if row != nil {
 			w.shape, w.mode, w.start = &row.Tag, row.Mode, row.WaitStart
 		}
@@ -266,12 +266,20 @@ func newAged(g *graph, rows []probes.LockRow) *aged {
 }
 
 // wait is the old entry of e's wait, nil when it cannot be the same one.
-func (a *aged) wait(e *probes.LockWait) *probes.LockRow {
+func (a *aged) wait(g *graph, e *probes.LockWait) *probes.LockRow {
 	r := a.waits[e.PID]
 	if r == nil || (e.LockType != "" && r.Tag.Type != e.LockType) {
 		return nil
 	}
+	if r.Tag.Type == "transactionid" && !slices.ContainsFunc(e.Blockers, func(b int) bool { return a.runs(g, b, r.Tag) }) {
+		return nil // that transaction is over, and this one waits for another
+	}
 	return r
+}
+
+// runs reports whether a transaction may be that of a blocker, 0 a prepared one.
+func (a *aged) runs(g *graph, pid int, xid probes.LockTag) bool {
+	return pid == 0 || a.held[agedKey{xid, g.group(&probes.LockRow{PID: pid})}] != 0
 }
 
 // link says how process p blocks the wait of row; ahead: it may wait in the same queue.
