@@ -159,13 +159,16 @@ func (j *judge) sumUse(all []*Backend) (u Use, roots []Root) {
 		switch b.Doing {
 		case DoingQuery:
 			u.Running++
-			u.LongestQueryS = max(u.LongestQueryS, b.ForS)
+			if u.OldestQuery == nil || b.ForS > u.LongestQueryS {
+				u.LongestQueryS, u.OldestQuery = b.ForS, b
+			}
 		case DoingLock:
 			u.Lock++
-			u.LongestQueryS = max(u.LongestQueryS, b.ForS)
 		case DoingIdleInTx:
 			u.IdleInTx++
-			u.LongestTxS = max(u.LongestTxS, b.ForS)
+			if u.OldestTx == nil || b.ForS > u.LongestTxS {
+				u.LongestTxS, u.OldestTx = b.ForS, b
+			}
 		case DoingClient:
 			u.Client++
 		case DoingIdle:

@@ -95,27 +95,51 @@ func (j *judge) action(p *PoolView) string {
 	return "see what its servers do before it is made larger"
 }
 
-// fullAction says what to do about servers that are seen to be taken, by what most
-// of them do; "" when none is seen.
+// fullAction says what to do about servers that are seen to be taken: by whom they
+// all wait for, else by what most of them do; "" when none is seen.
 func (p *PoolView) fullAction() string {
 	const session = "in session mode a client keeps its connection while it is connected: let idle ones disconnect, or use transaction mode"
 	u := p.Use
 	switch most := max(u.Lock, u.IdleInTx, u.Running); {
 	case u.Lock > 0 && len(p.Roots) > 0:
-		r := p.Roots[0]
-		return "look at " + r.name() + ": " + plural(r.Victims, "server") + " " + wait(r.Victims) + " for it; a larger pool would wait too"
+		return p.lockAction()
 	case u.Lock > 0 && u.Lock >= u.IdleInTx:
-		return "find who holds the locks; a larger pool would wait too"
+		return "find who holds the locks" + p.others()
 	case p.Mode == sessionMode && u.Idle > 0 && u.Idle >= most:
 		return session
 	case u.IdleInTx > 0 && u.IdleInTx >= u.Running:
-		return "end the transactions that are open and idle; a larger pool would only hide them"
+		return "end the transactions that are open and idle, " + u.OldestTx.name() + " first; a larger pool would only hide them"
 	case u.Running > 0:
-		return "shorten or move the long queries; a pool beyond the CPUs only queues there"
+		return "shorten or move the long queries, " + u.OldestQuery.name() + " first; a pool beyond the CPUs only queues there"
 	case p.Mode == sessionMode:
 		return session
 	}
 	return ""
+}
+
+// lockAction names the root with the most victims. That a larger pool would not
+// help is true only where nothing else has a server.
+func (p *PoolView) lockAction() string {
+	r := p.Roots[0]
+	if r.Victims == p.Active {
+		return "look at " + r.name() + ": " + plural(r.Victims, "server") + " " + wait(r.Victims) + " for it; a larger pool would wait too"
+	}
+	out := "look at " + r.name() + ": " + count(r.Victims) + " of " + plural(p.Active, "server") + " " + wait(r.Victims) + " for it"
+	if len(p.Roots) > 1 {
+		more := p.Roots[1]
+		out += ", " + count(more.Victims) + " for " + more.name()
+	}
+	return out + p.others()
+}
+
+// others are what the servers do that wait for no lock, the oldest by name.
+func (p *PoolView) others() string {
+	if p.Use.Lock >= p.Active {
+		return "; a larger pool would wait too"
+	}
+	rest := p.Use
+	rest.Lock = 0
+	return "; the others: " + rest.text(p.Mode)
 }
 
 func (j *judge) poolEvidence(p *PoolView) map[string]any {

@@ -77,7 +77,7 @@ func TestCauses(t *testing.T) {
 		{name: "full, no snapshot", none: true, r: full, cause: Full, why: []string{"2 of 2"}, rule: rulePoolFull},
 		{name: "full for a moment", r: func(r *Reading) { full(r); r.Pools[0].MaxWaitS, r.Clients[2].WaitS = 0.2, 0.2 }, cause: Full},
 		{
-			name: "full, long queries", r: full, cause: Full, why: []string{"2 running a query (up to 90 s)"}, rule: rulePoolFull,
+			name: "full, long queries", r: full, cause: Full, why: []string{"2 running a query (up to 90 s, pid 11 of api/10.0.0.1)"}, rule: rulePoolFull,
 			snap: func(s *probes.Snapshot) {
 				for _, pid := range []int{11, 12} {
 					s.Sessions = append(s.Sessions, probes.Session{PID: pid, Port: 1000 + pid, State: "active", QueryStart: noon.Add(-90 * time.Second)})

@@ -81,8 +81,28 @@ func (r Root) text(snap *probes.Snapshot) string {
 	return out + " (" + strings.Join(about, ", ") + ")"
 }
 
-// text says what the busy servers do: "2 wait for a lock, 1 idle in transaction
-// (41 s)".
+// name is who has a server: "pid 41 of worker".
+func (b *Backend) name() string {
+	out := "pid " + count(b.PID)
+	switch {
+	case b.Role != "":
+		return out + " of " + quoted(b.Role)
+	case b.Session != nil && b.Session.App != "":
+		return out + " of " + quoted(b.Session.App)
+	}
+	return out
+}
+
+// after is the name behind a comma, "" of nobody.
+func after(b *Backend) string {
+	if b == nil {
+		return ""
+	}
+	return ", " + b.name()
+}
+
+// text says what the busy servers do: "2 waiting for a lock, 1 idle in transaction
+// (up to 41 s, pid 41 of worker)".
 func (u Use) text(mode string) string {
 	var parts []string
 	add := func(n int, what string) {
@@ -92,10 +112,10 @@ func (u Use) text(mode string) string {
 	}
 	add(u.Lock, "waiting for a lock")
 	if u.IdleInTx > 0 {
-		parts = append(parts, fmt.Sprintf("%d idle in transaction (up to %s)", u.IdleInTx, ago(u.LongestTxS)))
+		parts = append(parts, fmt.Sprintf("%d idle in transaction (up to %s%s)", u.IdleInTx, ago(u.LongestTxS), after(u.OldestTx)))
 	}
 	if u.Running > 0 {
-		parts = append(parts, fmt.Sprintf("%d running a query (up to %s)", u.Running, ago(u.LongestQueryS)))
+		parts = append(parts, fmt.Sprintf("%d running a query (up to %s%s)", u.Running, ago(u.LongestQueryS), after(u.OldestQuery)))
 	}
 	add(u.Client, "waiting for its client to read or send")
 	idle := "idle"

@@ -178,6 +178,7 @@ type Use struct {
 	Running, Lock, IdleInTx, Client, Idle, Unknown int
 	LongestTxS                                     float64 // of those idle in a transaction; 0 none
 	LongestQueryS                                  float64
+	OldestTx, OldestQuery                          *Backend // whose those are; nil none
 }
 
 // Root is who a chain of lock waits ends at.
