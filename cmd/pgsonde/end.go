@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,9 +82,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	if seen != nil && seen.BackendStart.Equal(t.BackendStart) {
 		audit = probes.NewAudit(verb, seen, file.RoleOf(*seen), server.User)
 	}
-	if r.At.IsZero() {
-		r.At = at
-	}
+	r.At = cmp.Or(r.At, at)
 	d := endDocument{Schema: "pgsonde/" + verb + "/1", At: stamp(r.At), Action: verb, BackendID: c.BackendID, Outcome: string(r.Outcome), Why: orNull(r.Why), Grant: orNull(r.Grant)}
 	said := r.String()
 	if r.Outcome == probes.Sent {
