@@ -2,8 +2,6 @@ package budget
 
 import (
 	"fmt"
-	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +25,9 @@ func (w deployed) value(key string) string { return fill(w.env[key], w.vars).tex
 
 // owns: the variable bears the prefix of this workload.
 func (w deployed) owns(key string) bool {
+	if _, variable, ok := strings.Cut(key, " of "); ok {
+		key = variable // a size of a URL
+	}
 	return w.prefix != "" && strings.HasPrefix(key, w.prefix+"_")
 }
 
@@ -112,41 +113,6 @@ var otherPools = regexp.MustCompile(`REDIS|VALKEY|HTTP|MONGO|MYSQL|MARIA|RABBIT|
 // railsKeys are variables of the Rails application alone where there are others.
 var railsKeys = regexp.MustCompile(`^(?:RAILS_MAX_THREADS|WEB_CONCURRENCY)$`)
 
-// databaseURL is the first URL of a PostgreSQL database in the environment, one
-// of its own before others.
-func (w deployed) databaseURL() *url.URL {
-	keys := slices.Sorted(maps.Keys(w.env))
-	slices.SortStableFunc(keys, func(a, b string) int {
-		switch {
-		case w.owns(a) && !w.owns(b):
-			return -1
-		case w.owns(b) && !w.owns(a):
-			return 1
-		}
-		return 0
-	})
-	for _, k := range keys {
-		v := strings.TrimPrefix(w.value(k), "jdbc:")
-		if scheme, _, ok := strings.Cut(v, "://"); ok && (strings.HasPrefix(scheme, "postgres") || scheme == "ecto") {
-			if u, err := url.Parse(v); err == nil {
-				return u
-			}
-		}
-	}
-	return nil
-}
-
-// urlSize is a size in the query of the database's URL.
-func (w deployed) urlSize(name string) setting {
-	u := w.databaseURL()
-	if u == nil || !u.Query().Has(name) {
-		return setting{}
-	}
-	s := settingOf(name, u.Query().Get(name), nil)
-	s.key, s.from = name+" of its URL", name+" of its URL"
-	return s
-}
-
 // database is the host, the database and the user that it connects to, by its URL
 // or by variables for each; "" what is not said.
 func (w deployed) database() (host, db, user string) {
@@ -222,14 +188,20 @@ func (d *draft) addDeployed(ws []deployed) {
 	for _, w := range users {
 		names[w.urlName()]++
 	}
+	d.oneServer(users)
 	used := map[string]bool{}
 	for _, w := range users {
 		d.addUser(w, len(users) == 1, names, used)
 	}
 	var unused []string
+	for _, w := range users {
+		used[w.urlKey()] = true
+	}
 	for _, w := range ws {
+		urls := w.urlKeys()
 		for k := range w.env {
-			if _, pool, ok := poolPrefix(k); ok && pool && !used[k] && !slices.Contains(unused, k) {
+			_, pool, ok := poolPrefix(k)
+			if sizes := ok && pool || slices.Contains(urls, k); sizes && !used[k] && !slices.Contains(unused, k) {
 				unused = append(unused, k)
 			}
 		}
@@ -266,15 +238,6 @@ func (d *draft) addUser(w deployed, only bool, names map[string]int, used map[st
 		r.notes = append(r.notes, fmt.Sprintf("GUESS: it sends application_name %q", r.name))
 	}
 	d.roles = append(d.roles, r)
-}
-
-// urlName is the application name that the database's URL gives; "" none.
-func (w deployed) urlName() string {
-	u := w.databaseURL()
-	if u == nil || !plainASCII(u.Query().Get("application_name")) {
-		return ""
-	}
-	return u.Query().Get("application_name")
 }
 
 // addPool notes a pool that a role connects to.

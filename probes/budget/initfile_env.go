@@ -90,8 +90,8 @@ func envServices(vars map[string]string, prefixes []string) []deployed {
 	plain := deployed{name: "app", env: map[string]string{}, vars: vars}
 	maps.Copy(plain.env, owned[""])
 	var out []deployed
-	used := map[string]bool{}
-	alone := len(prefixes) == 1 && !plain.sizesPool()
+	used := map[string]bool{} // and the URLs
+	alone := len(prefixes) == 1 && !plain.sizesPool() && (plain.urlKey() == "" || deployed{env: owned[prefixes[0]], vars: vars}.urlKey() == "")
 	for _, p := range prefixes {
 		w := deployed{name: strings.ToLower(strings.ReplaceAll(p, "_", "-")), prefix: p, env: map[string]string{}, vars: vars}
 		maps.Copy(w.env, owned[p])
@@ -101,6 +101,7 @@ func envServices(vars map[string]string, prefixes []string) []deployed {
 			}
 		}
 		w.copies()
+		used[w.urlKey()] = true
 		for _, k := range w.known().keys {
 			used[k] = true
 		}
@@ -108,7 +109,9 @@ func envServices(vars map[string]string, prefixes []string) []deployed {
 	}
 	rest := plain.known()
 	fresh := slices.ContainsFunc(rest.keys, func(k string) bool { return !used[k] })
-	if len(prefixes) == 0 || !alone && rest.sizes != nil && fresh {
+	// A database that no prefix uses is of a program without one.
+	url := plain.urlKey()
+	if len(prefixes) == 0 || !alone && (rest.sizes != nil && fresh || url != "" && !used[url]) {
 		out = append([]deployed{plain}, out...)
 	} else if !alone {
 		giveProcesses(out, plain.env)

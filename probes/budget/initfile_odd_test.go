@@ -40,7 +40,7 @@ func TestInitSaysAll(t *testing.T) {
 		{"a least size is no size", "services: { a: { environment: { PGHOST: db, DB_MIN_POOL_SIZE: 2, DB_POOL_SIZE: 6 } } }", "pool: 6", "pool: 2"},
 		{"threads that are no number", "services: { a: { environment: { PGHOST: db, RAILS_MAX_THREADS: five } } }", "GUESS: RAILS_MAX_THREADS is no whole number", ""},
 		{"Rails by its URL", "services: { a: { environment: { DATABASE_URL: \"postgres://u@db/d?pool=9\", RAILS_MAX_THREADS: 5 } } }", "{ kind: rails, threads: 5, pool: 9, match: { user: u } }", ""},
-		{"a URL whose pool is no number", "services: { a: { environment: { DATABASE_URL: \"postgres://u@db/d?pool=x\", RAILS_MAX_THREADS: 5 } } }", "GUESS: pool of its URL is no whole number", ""},
+		{"a URL whose pool is no number", "services: { a: { environment: { DATABASE_URL: \"postgres://u@db/d?pool=x\", RAILS_MAX_THREADS: 5 } } }", "GUESS: pool of DATABASE_URL is no whole number", ""},
 		{"a default in a default", "services: { a: { environment: { PGHOST: db, DB_POOL_SIZE: \"${A:-${B:-4}}\" } } }", "pool: 4", ""},
 		{"a variable without braces", "services: { a: { environment: { PGHOST: db, DB_POOL_SIZE: \"$POOL\" } } }", "DB_POOL_SIZE has its value from outside", ""},
 		{"a mapping's empty value", "services: { a: { environment: { DATABASE_URL: , DB_POOL_SIZE: } } }", "DB_POOL_SIZE has its value from outside", ""},
