@@ -104,10 +104,13 @@ func serverLine(snap *probes.Snapshot, u *budget.Usage) string {
 		parts = append(parts, "through a pooler")
 	}
 	reserved := strconv.Itoa(u.MaxConnections)
-	for _, n := range []int{u.SuperuserReserved, u.Reserved, u.ProviderReserved} {
+	for _, n := range []int{u.SuperuserReserved, u.Reserved} {
 		if n > 0 {
 			reserved += "-" + strconv.Itoa(n)
 		}
+	}
+	if n := u.ProviderReserved; n > 0 {
+		reserved += fmt.Sprintf("; the plan leaves %d to the provider", n)
 	}
 	parts = append(parts, fmt.Sprintf("used %s of %d usable (%s)", bound(u.Bound, u.Used), u.Usable, reserved),
 		fmt.Sprintf("free %d, keep %d", u.Free, u.KeepFree))

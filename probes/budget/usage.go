@@ -8,8 +8,8 @@ type Usage struct {
 	MaxConnections    int
 	SuperuserReserved int
 	Reserved          int
-	ProviderReserved  int // from the file; the server does not tell
-	Usable            int
+	ProviderReserved  int  // from the file; the server does not tell; of the plan alone
+	Usable            int  // by the server's own figures
 	Used              int  // client backends, pgsonde's own included
 	Bound             bool // masked: Used and all counts are upper bounds, shown as "≤ n"
 	Hidden            *int // slots taken that pg_stat_activity does not show; nil unknown

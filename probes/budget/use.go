@@ -95,7 +95,9 @@ func (l *live) limits() {
 	if u.CPUs == 0 {
 		u.CPUs = decl.CPUs
 	}
-	u.Usable = max(0, decl.usable())
+	// A provider's own sessions are counted like all others, and its share is no
+	// wall: who is refused is up to the server.
+	u.Usable = max(0, decl.usable()+decl.ProviderReserved)
 	if l.f == nil {
 		return
 	}

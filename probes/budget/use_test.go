@@ -250,10 +250,10 @@ func TestUseLimits(t *testing.T) {
 	f := mustParse(t, "server: { max_connections: 50, superuser_reserved: 1, provider_reserved: 15, cpus: 2 }\nroles: { a: { pool: 30 } }")
 	s := snap()
 	s.Limits.Reserved, s.Server.CPUs = 2, 0
-	if u := Use(f, s); u.Usable != 80 || u.Plan.Usable != 80 || u.Plan.Verdict != OK || u.CPUs != 2 {
+	if u := Use(f, s); u.Usable != 95 || u.Plan.Usable != 80 || u.Plan.Verdict != OK || u.CPUs != 2 {
 		t.Errorf("live limits: usable %d plan %+v cpus %d", u.Usable, u.Plan, u.CPUs)
 	}
-	if u := Use(f, &probes.Snapshot{}); u.Usable != 34 || u.MaxConnections != 50 || u.Plan.Verdict != Low && u.Plan.Verdict != OK {
+	if u := Use(f, &probes.Snapshot{}); u.Usable != 49 || u.Plan.Usable != 34 || u.MaxConnections != 50 || u.Plan.Verdict != Low && u.Plan.Verdict != OK {
 		t.Errorf("without limits: %+v", u)
 	}
 	// Slots of a provider that this server cannot have are left out.
