@@ -225,6 +225,9 @@ func (d *draft) addBouncer(w deployed) {
 	}
 	// What the pooler itself says of its one database, when no role says it.
 	_, p.db, p.user = w.database()
+	if db := w.value("PGBOUNCER_DATABASE"); db != "" && db != "*" {
+		p.db = db // as its clients name it
+	}
 	d.poolers = append(d.poolers, p)
 }
 
@@ -249,10 +252,21 @@ func (d *draft) dropEmptyPoolers() {
 		if len(p.pools) > 0 {
 			continue
 		}
-		d.left = append(d.left, p.name+": a pooler whose database and user nothing names, left out; what goes through it is counted on the server")
+		d.left = append(d.left, p.name+": a pooler whose "+p.unnamed()+" nothing names, left out; what goes through it is counted on the server")
 		for i := range d.roles {
 			d.roles[i].sizes = slices.DeleteFunc(d.roles[i].sizes, func(s size) bool { return s.key == "via" && s.value == quoted(p.name) })
 		}
 	}
 	d.poolers = slices.DeleteFunc(d.poolers, func(p draftPooler) bool { return len(p.pools) == 0 })
+}
+
+// unnamed is what is not known of a pool.
+func (p *draftPooler) unnamed() string {
+	switch {
+	case p.db != "":
+		return "user"
+	case p.user != "":
+		return "database"
+	}
+	return "database and user"
 }

@@ -181,6 +181,8 @@ func poolEndings() []struct {
 		{"JDBC_MIN_SIZE", false},
 		{"MAX_OVERFLOW", false},
 		{"POOL_SIZE", false},
+		{"PGPOOL_MAX", false},
+		{"PGPOOL_MIN", false},
 		{"POOL_MAX", true},
 		{"POOL_MIN", true},
 		{"MAX_CONNECTIONS", true},

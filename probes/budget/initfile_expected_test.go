@@ -53,8 +53,8 @@ func TestInitByHand(t *testing.T) {
 			}
 		})
 	}
-	if rows != 11 {
-		t.Errorf("%d rows, want 11", rows)
+	if rows != 12 {
+		t.Errorf("%d rows, want 12", rows)
 	}
 }
 

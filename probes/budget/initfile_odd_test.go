@@ -60,6 +60,13 @@ func TestInitSaysAll(t *testing.T) {
 		{"a pooler's size that is no number", "services: { pgb: { image: x/pgbouncer, environment: { DEFAULT_POOL_SIZE: x } }, a: { environment: { DATABASE_URL: \"postgres://u@pgb/d\", DB_POOL_SIZE: 4 } } }", "GUESS: DEFAULT_POOL_SIZE is no whole number", ""},
 		{"another service's variables", "services: { worker: { environment: &e { DATABASE_URL: \"postgres://u@db/d\", API_DB_POOL_SIZE: 9, WORKER_DB_POOL_SIZE: 4 } }, api: { environment: *e } }", "worker: { pool: 4 }", "Not used"},
 		{"a size that nobody uses", "services: { worker: { environment: { PGHOST: db, API_DB_POOL_SIZE: 9, WORKER_DB_POOL_SIZE: 4 } } }", "Not used: API_DB_POOL_SIZE", ""},
+		{"a pooler of bitnami's image", "services: { pgb: { image: bitnami/pgbouncer, environment: { PGBOUNCER_DATABASE: shop, POSTGRESQL_HOST: db, POSTGRESQL_USERNAME: n } }, a: { environment: { DB_HOST: pgb, DB_POOL_SIZE: 4 } } }", "\"shop@n\": {}", "left out"},
+		{"a pooler of any database", "services: { pgb: { image: bitnami/pgbouncer, environment: { PGBOUNCER_DATABASE: \"*\", POSTGRESQL_USERNAME: n } }, a: { environment: { DB_HOST: pgb, DB_POOL_SIZE: 4 } } }", "whose database nothing names, left out", "database and user"},
+		{"processes for each CPU", "services: { a: { command: pm2 start x.js -i max, environment: { PGHOST: db, PGPOOL_MAX: 5 } } }", "GUESS: one process; pm2 starts one for each CPU", "no pool size"},
+		{"Prisma by its URL", "services: { a: { environment: { DATABASE_URL: \"postgres://u@db/d?connection_limit=4\" } } }", "GUESS: by connection_limit in its URL it is Prisma", ""},
+		{"Rails by its URL alone", "services: { a: { environment: { DATABASE_URL: \"postgres://u@db/d?pool=4\" } } }", "GUESS: by pool in its URL it is Rails", ""},
+		{"a Python program is no Rails", "services: { a: { command: python main.py, environment: { DATABASE_URL: \"postgres://u@db/d?pool=4\" } } }", "a: { pool: 4", "rails"},
+		{"both the variable and the URL", "services: { a: { environment: { DATABASE_URL: \"postgres://u@db/d?max_overflow=7\", DB_MAX_OVERFLOW: 2, DB_POOL_SIZE: 3 } } }", "pool_size: 3, max_overflow: 2", "7"},
 		{"two servers", "services: { db: { image: postgres, command: -c max_connections=60 }, db2: { image: postgres, command: -c max_connections=70 }, a: { environment: { PGHOST: db } } }", "GUESS: db2 is another server", "max_connections: 70"},
 		{"a value that may be a secret", "services: { a: { environment: { PGHOST: db, DB_POOL_SIZE: hunter2 } } }", "DB_POOL_SIZE is no whole number", "hunter2"},
 	} {

@@ -68,7 +68,14 @@ func (w deployed) known() poolKnown {
 func sqlalchemyEnv(w deployed) poolKnown {
 	over, pool := w.setting("MAX_OVERFLOW"), w.setting("POOL_SIZE")
 	if !over.said() {
+		over = w.urlSize("max_overflow")
+	}
+	inURL := w.urlSize("pool_size")
+	if !over.said() && (!inURL.said() || pool.said() || !w.dialect()) {
 		return poolKnown{}
+	}
+	if !pool.said() {
+		pool = inURL
 	}
 	p := poolKnown{sizes: []size{{"kind", "sqlalchemy"}}}
 	switch {
@@ -85,7 +92,7 @@ func sqlalchemyEnv(w deployed) poolKnown {
 	case over.number():
 		p.endless("max_overflow", 10, over)
 	default:
-		p.guess("max_overflow", 10, over, "")
+		p.guess("max_overflow", 10, over, "max_overflow is SQLAlchemy's default 10")
 	}
 	return p
 }
@@ -94,7 +101,7 @@ func sqlalchemyEnv(w deployed) poolKnown {
 // Rails generates RAILS_MAX_THREADS.
 func railsEnv(w deployed) poolKnown {
 	threads, inURL, flag := w.setting("RAILS_MAX_THREADS"), w.urlSize("pool"), w.flagged(pumaThreads)
-	if !threads.said() && !inURL.said() && flag == 0 {
+	if w.otherThanRails() || !threads.said() && !inURL.said() && flag == 0 {
 		return poolKnown{}
 	}
 	p := poolKnown{sizes: []size{{"kind", "rails"}}}
@@ -116,6 +123,9 @@ func railsEnv(w deployed) poolKnown {
 		p.take("workers", s)
 	} else if s.said() {
 		p.guess("workers", 1, s, "")
+	}
+	if !threads.said() && flag == 0 && !rubyProgram.MatchString(w.command) {
+		p.notes = append(p.notes, "GUESS: by pool in its URL it is Rails")
 	}
 	return p
 }
@@ -173,6 +183,7 @@ func plainEnv(w deployed) poolKnown {
 		{"celery", "concurrency", "CELERY_CONCURRENCY", "", ""},
 		{"celery", "concurrency", "CELERYD_CONCURRENCY", "", ""},
 		{"", "max", "POOL_MAX", "min", "POOL_MIN"},
+		{"", "max", "PGPOOL_MAX", "min", "PGPOOL_MIN"},
 		{"", "max", "POOL_MAX_SIZE", "min", "POOL_MIN_SIZE"},
 		{"", "max", "MAX_POOL_SIZE", "min", "MIN_POOL_SIZE"},
 		{"", "max", "JDBC_MAX_SIZE", "min", "JDBC_MIN_SIZE"},
@@ -242,16 +253,28 @@ func noPool(s setting) poolKnown {
 	return p
 }
 
-// urlEnv knows pool sizes inside connection strings: Prisma's, pgx's and Ecto's.
+// urlEnv knows pool sizes inside connection strings: Prisma's, pgx's, Ecto's and
+// those of who knows what.
 func urlEnv(w deployed) poolKnown {
-	for _, x := range []struct{ key, kind, param string }{
-		{"connection_limit", "prisma", "connection_limit"}, {"pool_max_conns", "pgxpool", "max"}, {"pool_size", "ecto", "pool_size"},
+	for _, x := range []struct{ key, kind, param, who string }{
+		{"connection_limit", "prisma", "connection_limit", "Prisma"},
+		{"pool_max_conns", "pgxpool", "max", "pgxpool"},
+		{"pool_size", "ecto", "pool_size", "Ecto"},
+		{"pool", "", "pool", ""},
 	} {
 		s := w.urlSize(x.key)
 		switch {
+		case s.size(1) && x.kind == "":
+			p := poolKnown{}
+			p.take(x.param, s)
+			p.notes = append(p.notes, "GUESS: that is a pool which opens no more")
+			return p
 		case s.size(1):
 			p := poolKnown{sizes: []size{{"kind", x.kind}}}
 			p.take(x.param, s)
+			if u := w.databaseURL(); u.Scheme != x.kind {
+				p.notes = append(p.notes, "GUESS: by "+x.key+" in its URL it is "+x.who)
+			}
 			return p
 		case s.said():
 			return noPool(s)

@@ -56,6 +56,12 @@ func (w deployed) urlKey() string {
 // databaseURL is the URL of its database, nil when the environment has none.
 func (w deployed) databaseURL() *url.URL { return w.urlOf(w.urlKey()) }
 
+// dialect: the URL names a driver as SQLAlchemy's do, postgresql+asyncpg.
+func (w deployed) dialect() bool {
+	u := w.databaseURL()
+	return u != nil && strings.Contains(u.Scheme, "+")
+}
+
 // urlSize is a size in the query of the database's URL.
 func (w deployed) urlSize(name string) setting {
 	key := w.urlKey()
