@@ -147,10 +147,18 @@ func isVarchar(t string) bool {
 }
 
 func sameKey(a, b *sqltext.Expr) bool {
-	if a == nil || b == nil || a.Kind != b.Kind {
+	if a == nil || b == nil {
+		return false
+	}
+	if x, y := number(a), number(b); x != nil && y != nil {
+		return x.Cmp(y) == 0
+	}
+	if a.Kind != b.Kind {
 		return false
 	}
 	switch a.Kind {
+	case sqltext.Operator:
+		return sqltext.Equal(a, b) || sameOperator(a, b)
 	case sqltext.Column:
 		return a.Name == b.Name && sameQualifier(a.Qual, b.Qual)
 	case sqltext.Func, sqltext.Cast, sqltext.Collate:

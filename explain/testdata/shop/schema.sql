@@ -17,7 +17,7 @@ CREATE TABLE "Order" (
   total        numeric(12,2) NOT NULL,                      -- index (total, "Id")
   "shippedOn"  date,                                        -- NULL for a quarter, index ("shippedOn" DESC NULLS LAST, "Id" DESC)
   email        varchar(80)   NOT NULL,                      -- index (lower(email), "Id"), index (email, "Id")
-  weight       float8        NOT NULL,                      -- no index
+  weight       float8        NOT NULL,                      -- no index but (coalesce(weight, -1), "Id")
   note         text          NOT NULL
 );
 INSERT INTO "Order"
@@ -32,6 +32,7 @@ CREATE INDEX order_total           ON "Order" (total, "Id");
 CREATE INDEX order_shipped         ON "Order" ("shippedOn" DESC NULLS LAST, "Id" DESC);
 CREATE INDEX order_email_lower     ON "Order" (lower(email), "Id");
 CREATE INDEX order_email           ON "Order" (email, "Id");
+CREATE INDEX order_weight_else     ON "Order" (coalesce(weight, -1), "Id");
 CREATE INDEX order_back            ON "Order" (total DESC, "Id") WHERE stage = 'back';
 
 -- a meter's readings: composite key, an index over a day
