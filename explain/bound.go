@@ -248,7 +248,9 @@ func (x extractor) any(args []*sqltext.Expr, neg bool) part {
 		out.never = false
 		switch {
 		case p.found:
-			out.merge(p)
+			if out.merge(p); len(out.Values) > maxValues || len(out.Guards) > maxValues {
+				return part{}
+			}
 		case isGuard(a) && !neg && (!x.open || a.Kind == sqltext.IsNull || a.Kind == sqltext.IsNotNull):
 			out.Guards = append(out.Guards, a)
 		default:
@@ -311,9 +313,16 @@ func (x extractor) between(e *sqltext.Expr) part {
 	return x.values(e.Args[2:3])
 }
 
+// maxValues is how many values a bound may have: a start at the least of more is no
+// cursor, and a list of some ten thousand constants is not gone through.
+const maxValues = 100
+
 // values is the bound with these values, if all are values.
 func (x extractor) values(vs []*sqltext.Expr) part {
 	var p part
+	if len(vs) > maxValues {
+		return p
+	}
 	for _, v := range vs {
 		if !x.isValue(v) {
 			return part{}

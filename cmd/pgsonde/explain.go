@@ -30,6 +30,8 @@ type explainCmd struct {
 	Rows   []string `placeholder:"TABLE=ROWS" help:"With --schema: how large a table is in production (orders=1M), or all others (1M); may be repeated."`
 	Stats  string   `placeholder:"FILE" help:"With --schema: statistics of production, from pg_dump --statistics-only (18) or lines of table, rows, column, n_distinct, null_frac with tabs between."`
 	PG     int      `name:"pg" placeholder:"MAJOR" help:"With --schema: the server's major version (default: the newest that is there)."`
+
+	left bool // a judgement was left to itself when a signal came
 }
 
 // Run judges statements and plans.
@@ -53,9 +55,9 @@ func (c *explainCmd) Run(a *app) error {
 		}
 	} else {
 		for _, it := range src.items {
-			j := it.done
-			if it.plan != nil {
-				j = a.judgeTaken(nil, *it.plan)
+			j, _ := unlessEnded(a.ctx, func() *judged { return c.judgeItem(a, nil, it, explain.Options{}) })
+			if a.ctx.Err() != nil {
+				return a.ctx.Err()
 			}
 			if err := out.add(j); err != nil {
 				return err
@@ -114,19 +116,12 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, out *results)
 	defer progress(-1)
 	for i, it := range src.items {
 		progress(i)
-		j := it.done
-		switch {
-		case it.plan != nil:
-			j = a.judgeTaken(r, *it.plan)
-		case it.input != nil:
-			it.input.Params = c.Param
-			j = &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file, text: it.text, at: it.at}
-			if out.doc.schema != nil {
-				out.doc.sizes(j.Result)
-			}
-		}
-		if a.ctx.Err() != nil {
+		j, ok := unlessEnded(a.ctx, func() *judged { return c.judgeItem(a, r, it, opts) })
+		if c.left = !ok; a.ctx.Err() != nil {
 			return a.ctx.Err()
+		}
+		if it.input != nil && it.plan == nil && out.doc.schema != nil {
+			out.doc.sizes(j.Result)
 		}
 		if out.text != nil { // what is printed may go to the terminal that shows the progress
 			progress(-1)
@@ -139,6 +134,18 @@ func (c *explainCmd) judge(a *app, r *explain.Runner, src sources, out *results)
 		return nil
 	}
 	return c.judgeStatements(a, r, out)
+}
+
+// judgeItem judges one of what was asked for.
+func (c *explainCmd) judgeItem(a *app, r *explain.Runner, it item, opts explain.Options) *judged {
+	switch {
+	case it.plan != nil:
+		return a.judgeTaken(r, *it.plan)
+	case it.input != nil:
+		it.input.Params = c.Param
+		return &judged{Result: explain.Judge(a.ctx, r, *it.input, opts), Name: it.name, file: it.file, text: it.text, at: it.at}
+	}
+	return it.done
 }
 
 // judgeStatements judges those of pg_stat_statements. Their order, worst first, is
@@ -154,8 +161,9 @@ func (c *explainCmd) judgeStatements(a *app, r *explain.Runner, out *results) er
 	for i, s := range list.Statements {
 		progress(i)
 		in := explain.Input{Source: fmt.Sprintf("queryid %d", s.QueryID), SQL: s.SQL, Params: c.Param, SearchPath: s.SearchPath}
-		found[i] = &judged{Result: explain.Judge(a.ctx, r, in, explain.Options{Analyze: c.Analyze}), Statement: &list.Statements[i]}
-		if a.ctx.Err() != nil {
+		res, ok := unlessEnded(a.ctx, func() *explain.Result { return explain.Judge(a.ctx, r, in, explain.Options{Analyze: c.Analyze}) })
+		found[i] = &judged{Result: res, Statement: &list.Statements[i]}
+		if c.left = !ok; a.ctx.Err() != nil {
 			return a.ctx.Err()
 		}
 	}
@@ -221,7 +229,9 @@ func (c *explainCmd) runner(a *app, src sources, doc *explainDoc) (*explain.Runn
 		return nil, nil, err
 	}
 	return r, func() {
-		_ = r.Close(context.WithoutCancel(a.ctx))
+		if !c.left { // else its session is in use, and ends with the process
+			_ = r.Close(context.WithoutCancel(a.ctx))
+		}
 		stop()
 	}, nil
 }
