@@ -16,6 +16,8 @@ var (
 	celeryFlag  = regexp.MustCompile(`celery\b.*?\bworker\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
 	djangoApp   = regexp.MustCompile(`\w\.[aw]sgi(?::application)?(?:[\s"']|$)`) // as Django lays a project out
 	oneAtATime  = regexp.MustCompile(`manage\.py\s+(?:migrate|collectstatic|createsuperuser)\b|celery\b.*?\bbeat\b|alembic\b.*?\bupgrade\b|flyway\b|liquibase\b|prisma\s+migrate\b|(?:rails|rake)\s+db:`)
+	// oneShot is what is done when it ends.
+	oneShot = regexp.MustCompile(`manage\.py\s+(?:migrate|collectstatic|createsuperuser)\b|alembic\b.*?\bupgrade\b|flyway\b|liquibase\b|prisma\s+migrate\b|(?:rails|rake)\s+db:`)
 	// noServer are programs that serve no requests.
 	noServer       = regexp.MustCompile(`sidekiq\b|celery\b|\brake\b|\brails\s+(?:db:|c\b|console\b|runner\b)|manage\.py\s|alembic\b|flyway\b|liquibase\b|cron\b|supercronic\b|crond\b`)
 	sidekiqProgram = regexp.MustCompile(`(?:^|[\s/])sidekiq(?:\s|$)`)
@@ -71,7 +73,13 @@ func (w deployed) processes() setting {
 	if w.job || noServer.MatchString(w.stays()) {
 		return setting{}
 	}
-	return w.setting("WEB_CONCURRENCY", "GUNICORN_WORKERS", "UVICORN_WORKERS")
+	if s := w.setting("WEB_CONCURRENCY", "GUNICORN_WORKERS", "UVICORN_WORKERS"); s.said() {
+		return s
+	}
+	if text, ok := w.env["WORKERS"]; ok {
+		return settingOf("WORKERS", text, w.vars)
+	}
+	return setting{}
 }
 
 // pool is the kind and its parameters, known or guessed, with the processes.
@@ -105,6 +113,9 @@ func (w deployed) pool() poolKnown {
 	switch s := w.processes(); {
 	case s.size(1):
 		p.take("processes", s)
+		if s.key == "WORKERS" {
+			p.notes = append(p.notes, "GUESS: WORKERS are processes, each with a pool of its own")
+		}
 	case s.said():
 		p.guess("processes", 1, s, "")
 	case pm2Each.MatchString(w.command):

@@ -166,7 +166,26 @@ func (c *composeReader) surround(w *deployed, e entry) {
 	} else if p := words(child(e.val, "profiles")); p != "" {
 		w.sizes = append(withoutSize(w.sizes, "surge"), size{"runs", "manual"})
 		w.notes = append(w.notes, "GUESS: of profile "+p+", so started by hand")
+	} else {
+		c.ends(w, e)
 	}
+}
+
+// ends takes what migrates for a job, unless it is started again and again.
+func (c *composeReader) ends(w *deployed, e entry) {
+	restart := c.fill(cmp.Or(word(c.get(e.val, "deploy", "restart_policy", "condition")), word(c.get(e.val, "restart"))))
+	switch {
+	case slices.Contains([]string{"always", "unless-stopped", "any"}, restart):
+		return
+	case oneShot.MatchString(w.stays()):
+		w.notes = append(w.notes, "by its command it migrates and ends, so it is a job")
+	case hookName.MatchString(e.key) && restart != "":
+		w.notes = append(w.notes, "GUESS: by its name a job that comes and goes")
+	default:
+		return
+	}
+	w.job = true
+	w.sizes = append(withoutSize(w.sizes, "surge"), size{"runs", "job"})
 }
 
 func withoutSize(sizes []size, key string) []size {

@@ -108,7 +108,7 @@ func (w deployed) ownSetting(names ...string) setting {
 }
 
 // otherPools are of other servers, and of other things than connections.
-var otherPools = regexp.MustCompile(`REDIS|VALKEY|HTTP|MONGO|MYSQL|MARIA|RABBIT|AMQP|KAFKA|MEMCACHE|CELERY_BROKER|BROKER_POOL|GRPC|LDAP|SMTP|THREAD_POOL`)
+var otherPools = regexp.MustCompile(`PGBOUNCER|PGCAT|ODYSSEY|REDIS|VALKEY|HTTP|MONGO|MYSQL|MARIA|RABBIT|AMQP|KAFKA|MEMCACHE|CELERY_BROKER|BROKER_POOL|GRPC|LDAP|SMTP|THREAD_POOL`)
 
 // railsKeys are variables of the Rails application alone where there are others.
 var railsKeys = regexp.MustCompile(`^(?:RAILS_MAX_THREADS|WEB_CONCURRENCY)$`)
@@ -193,22 +193,7 @@ func (d *draft) addDeployed(ws []deployed) {
 	for _, w := range users {
 		d.addUser(w, len(users) == 1, names, used)
 	}
-	var unused []string
-	for _, w := range users {
-		used[w.urlKey()] = true
-	}
-	for _, w := range ws {
-		urls := w.urlKeys()
-		for k := range w.env {
-			_, pool, ok := poolPrefix(k)
-			if sizes := ok && pool || slices.Contains(urls, k); sizes && !used[k] && !slices.Contains(unused, k) {
-				unused = append(unused, k)
-			}
-		}
-	}
-	if slices.Sort(unused); len(unused) > 0 {
-		d.left = append(d.left, "Not used: "+strings.Join(unused, ", "))
-	}
+	d.unused(ws, used)
 }
 
 // addUser adds one role. names counts the application names of URLs.

@@ -165,7 +165,9 @@ func poolEndings() []struct {
 		text   string
 		marked bool
 	}{
+		{"MAXIMUMPOOLSIZE", false}, // as Spring Boot binds it; with signs between words too
 		{"MAXIMUM_POOL_SIZE", false},
+		{"MINIMUMIDLE", false},
 		{"MINIMUM_IDLE", false},
 		{"MAX_OPEN_CONNS", false},
 		{"MAX_IDLE_CONNS", false},
@@ -243,6 +245,9 @@ func withoutStack(head string) (prefix string, database bool) {
 
 // isServerKey: the variable is of PostgreSQL's own image.
 func isServerKey(key string) bool {
+	if key == tunedConnections {
+		return true
+	}
 	for _, prefix := range []string{"POSTGRESQL_", "POSTGRES_"} {
 		for _, x := range serverSettings() {
 			if key == prefix+strings.ToUpper(x.postgres) {

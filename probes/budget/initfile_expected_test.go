@@ -53,8 +53,8 @@ func TestInitByHand(t *testing.T) {
 			}
 		})
 	}
-	if rows != 12 {
-		t.Errorf("%d rows, want 12", rows)
+	if rows != 15 {
+		t.Errorf("%d rows, want 15", rows)
 	}
 }
 

@@ -72,6 +72,9 @@ func serverOfValues(root *yaml.Node, shared map[string]string) serverKnown {
 	return k
 }
 
+// anchorHolder is a key that holds what others merge, and is nothing itself.
+var anchorHolder = regexp.MustCompile(`^[xX][-_]|^[._]`)
+
 // helmReader collects the workloads of a chart.
 type helmReader struct {
 	d      *draft
@@ -108,6 +111,7 @@ func (h *helmReader) walk(n *yaml.Node, depth int) {
 			if on, ok := truth(word(child(e.val, "enabled"))); on || !ok {
 				h.d.left = append(h.d.left, e.key+": a pooler, left out: values do not say its databases and users; put it under poolers")
 			}
+		case anchorHolder.MatchString(e.key) && depth == 0: // others merge it
 		case otherServer.MatchString(e.key), sharedKey.MatchString(e.key) && depth == 0:
 		default:
 			h.part(e, depth)
@@ -183,7 +187,17 @@ var hookName = regexp.MustCompile(`(?i)migrat|hook|^(?:pre|post)-?(?:install|upg
 
 // counts: it says how many replicas it has.
 func counts(n *yaml.Node) bool {
-	return child(n, "replicaCount") != nil || child(n, "replicas") != nil || child(n, "autoscaling") != nil
+	return child(n, "replicaCount") != nil || child(n, "replicas") != nil || autoscaler(n) != nil
+}
+
+// autoscaler is what says how many replicas there may be; nil for none.
+func autoscaler(n *yaml.Node) *yaml.Node {
+	for _, key := range []string{"autoscaling", "hpa", "horizontalPodAutoscaler"} {
+		if at := child(n, key); at != nil {
+			return at
+		}
+	}
+	return nil
 }
 
 // asJob reads how many of a job run at once.
@@ -205,8 +219,9 @@ func (w *deployed) asJob(n *yaml.Node) {
 // helmReplicas reads replicas and surge.
 func (w *deployed) helmReplicas(n *yaml.Node) {
 	text := cmp.Or(word(child(n, "replicaCount")), word(child(n, "replicas")))
-	if on, _ := truth(word(child(n, "autoscaling", "enabled"))); on {
-		if most := word(child(n, "autoscaling", "maxReplicas")); most != "" {
+	scaler := autoscaler(n)
+	if on, said := truth(word(child(scaler, "enabled"))); on || !said && child(n, "autoscaling") == nil {
+		if most := cmp.Or(word(child(scaler, "maxReplicas")), word(child(scaler, "max"))); most != "" {
 			text = most
 			w.notes = append(w.notes, "replicas: the most that autoscaling may start")
 		}

@@ -176,6 +176,7 @@ func sidekiqEnv(w deployed) poolKnown {
 func plainEnv(w deployed) poolKnown {
 	own, bad := w.ownPool(), poolKnown{}
 	for _, x := range []struct{ kind, max, maxKey, min, minKey string }{
+		{"hikari", "max", "MAXIMUMPOOLSIZE", "min", "MINIMUMIDLE"},
 		{"hikari", "max", "MAXIMUM_POOL_SIZE", "min", "MINIMUM_IDLE"},
 		{"database/sql", "max_open", "MAX_OPEN_CONNS", "max_idle", "MAX_IDLE_CONNS"},
 		{"database/sql", "max_open", "MAX_OPEN_CONN", "max_idle", "MAX_IDLE_CONN"},

@@ -97,8 +97,14 @@ func (d *draft) setServer(k serverKnown) {
 	}
 }
 
+// tunedConnections is max_connections as TimescaleDB's image takes it.
+const tunedConnections = "TS_TUNE_MAX_CONNS"
+
 // readEnv looks for the limits in variables that images of PostgreSQL take.
 func (k *serverKnown) readEnv(env map[string]string, vars map[string]string) {
+	if text, ok := env[tunedConnections]; ok {
+		k.set("max_connections", "max_connections", fill(text, vars).text)
+	}
 	for _, prefix := range []string{"POSTGRESQL_", "POSTGRES_"} {
 		for _, x := range serverSettings() {
 			key := prefix + strings.ToUpper(x.postgres)

@@ -35,6 +35,9 @@ func InitFromFile(name string, data []byte, beside func(path string) ([]byte, er
 	if root.Kind != yaml.MappingNode {
 		return "", &FileError{File: name, Line: root.Line, Msg: "neither a compose file nor Helm values"}
 	}
+	if r.unique(root); len(r.errs) > 0 {
+		return "", r.err()
+	}
 	d := newDeployDraft(name)
 	if services := child(root, "services"); services != nil && services.Kind == yaml.MappingNode && !hasParts(services) {
 		newCompose(d, services, beside).read()
@@ -42,6 +45,24 @@ func InitFromFile(name string, data []byte, beside func(path string) ([]byte, er
 		d.helm(root)
 	}
 	return d.file()
+}
+
+// unique refuses a key that a mapping has twice: one of them would not count.
+func (r *reader) unique(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		lines := map[string]int{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k := n.Content[i]
+			if at, ok := lines[k.Value]; ok && k.Kind == yaml.ScalarNode && k.Tag != "!!merge" {
+				r.errorf(k.Line, "%q twice in one mapping, first on line %d", k.Value, at)
+			} else {
+				lines[k.Value] = k.Line
+			}
+		}
+	}
+	for _, c := range n.Content {
+		r.unique(c)
+	}
 }
 
 // hasParts: these services are workloads of a chart, not of a compose file.

@@ -135,7 +135,7 @@ func TestInitFromHelm(t *testing.T) {
 }
 
 func TestInitFromNothing(t *testing.T) {
-	for name, data := range map[string]string{"empty": "", "list": "- a\n", "broken": "a: [", "word": "hello", "a budget": "roles: { a: { pool: 1 } }", "manifest": "apiVersion: apps/v1\nkind: Deployment\n---\na: b\n", "tabs": "services:\n\ta: b\n"} {
+	for name, data := range map[string]string{"empty": "", "list": "- a\n", "broken": "a: [", "word": "hello", "a budget": "roles: { a: { pool: 1 } }", "a part twice": "web: { replicas: 1, env: { DB_POOL_SIZE: 1 } }\nweb: { replicas: 2, env: { DB_POOL_SIZE: 2 } }\n", "manifest": "apiVersion: apps/v1\nkind: Deployment\n---\na: b\n", "tabs": "services:\n\ta: b\n"} {
 		var fe *FileError
 		if _, err := InitFromFile(name, []byte(data), nil); !errors.As(err, &fe) {
 			t.Errorf("%s: %v, want a *FileError", name, err)
