@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,6 +94,7 @@ func (s *poolersScreen) load(f *frame) {
 			nodes = append(nodes, n)
 		}
 	}
+	slices.SortStableFunc(nodes, func(a, b tree.Node) int { return cmp.Compare(poolNode(b).worst(), poolNode(a).worst()) })
 	_, before := s.tree.Count()
 	s.tree.SetNodes(nodes)
 	if before == 0 && len(nodes) > 0 && len(nodes[0].Kids) > 0 {
@@ -170,10 +173,32 @@ func (s *poolersScreen) instanceRow(v *bouncer.View, i int) table.Row {
 			bar.Role = clientsSign(in)
 		}
 	}
+	known := func(n int) table.Cell {
+		if in.At.IsZero() {
+			return table.Cell{Text: "?", Role: theme.Dim}
+		}
+		return number(n)
+	}
 	return table.Row{Key: instanceKey(v, i), Sign: sign, Head: true, Find: in.Target, Cells: []table.Cell{
-		{Text: v.InstanceName(i)}, number(waiting), ageCell(oldest), number(servers), bar, number(idle), clients, {}, why,
+		{Text: v.InstanceName(i)}, known(waiting), ageCell(oldest), known(servers), bar, known(idle), clients, {}, why,
 	}}
 }
+
+// worst is how bad the row of a process or one of its pools is.
+func (n poolNode) worst() int {
+	out := 0
+	for _, r := range append([]tree.Node{{Row: n.Row}}, n.Kids...) {
+		switch r.Row.Sign {
+		case theme.Crit:
+			return 2
+		case theme.Warn:
+			out = 1
+		}
+	}
+	return out
+}
+
+type poolNode tree.Node
 
 func clientsSign(in bouncer.InstanceView) theme.Role {
 	switch {
@@ -336,14 +361,21 @@ func (s *poolersScreen) nothing() string {
 // poolerSum is a pooler in one line: its clients and its server side.
 func poolerSum(v *bouncer.View) string {
 	parts := []string{fmt.Sprintf("%s of %s clients", orAsk(v.ClientsUsed), orAsk(v.ClientsMax))}
-	side := fmt.Sprintf("%s, %d idle", plural(v.Servers.Now, "server connection"), v.Servers.Idle)
+	side := "? server connections"
+	if v.Read > 0 {
+		side = fmt.Sprintf("%s, %d idle", plural(v.Servers.Now, "server connection"), v.Servers.Idle)
+	}
 	if v.Servers.Cap != nil {
 		side += fmt.Sprintf(", %d at most", *v.Servers.Cap)
 	}
 	if v.Servers.Usable != nil {
 		side += fmt.Sprintf("; the server has %d", *v.Servers.Usable)
 	}
-	return strings.Join(append(parts, side), ", ")
+	out := strings.Join(append(parts, side), ", ")
+	if part := v.Part(); part != "" {
+		out = part + ": " + out
+	}
+	return out
 }
 
 func orAsk(n *int) string {

@@ -145,7 +145,10 @@ func writePoolers(w io.Writer, views []*bouncer.View, findings []probes.Finding,
 }
 
 func writePooler(w io.Writer, v *bouncer.View) {
-	parts := []string{v.Name, plural(len(v.Instances), "instance"), clientsText(v.ClientsUsed, v.ClientsMax), serverSideText(v.Servers)}
+	parts := []string{v.Name, plural(len(v.Instances), "instance"), clientsText(v.ClientsUsed, v.ClientsMax), serverSideText(v)}
+	if part := v.Part(); part != "" {
+		parts = append(parts, part)
+	}
 	fmt.Fprintln(w, clean.Line(strings.Join(parts, " · ")))
 	several := len(v.Instances) > 1
 	for i, in := range v.Instances {
@@ -201,7 +204,11 @@ func clientsText(used, limit *int) string {
 	return fmt.Sprintf("clients %s of %s", count(used), count(limit))
 }
 
-func serverSideText(s bouncer.ServerSide) string {
+func serverSideText(v *bouncer.View) string {
+	s := v.Servers
+	if v.Read == 0 {
+		return "server connections ?"
+	}
 	out := fmt.Sprintf("server connections %d", s.Now)
 	if s.Cap != nil {
 		out += fmt.Sprintf(" of %d its pools may open", *s.Cap)

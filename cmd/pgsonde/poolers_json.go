@@ -26,7 +26,8 @@ type poolersServer struct {
 
 type poolerDoc struct {
 	Name        string        `json:"pooler"`
-	Stale       bool          `json:"stale"` // an instance's figures in the sums are old or missing
+	Stale       bool          `json:"stale"`          // an instance's figures in the sums are old or missing
+	Read        int           `json:"instances_read"` // those that the sums are of
 	ClientsUsed *int          `json:"clients_used"`
 	ClientsMax  *int          `json:"clients_max"`
 	Servers     serverSideDoc `json:"servers"`
@@ -36,9 +37,9 @@ type poolerDoc struct {
 }
 
 type serverSideDoc struct {
-	Now    int  `json:"now"`
-	Active int  `json:"active"`
-	Idle   int  `json:"idle"`
+	Now    *int `json:"now"` // null, as all of it: no console was read
+	Active *int `json:"active"`
+	Idle   *int `json:"idle"`
 	Cap    *int `json:"cap"`
 	Usable *int `json:"usable"`
 }
@@ -124,8 +125,11 @@ func poolersDocument(views []*bouncer.View, findings []probes.Finding, s scene) 
 	}
 	for _, v := range views {
 		p := poolerDoc{
-			Name: v.Name, Stale: v.Stale(), ClientsUsed: v.ClientsUsed, ClientsMax: v.ClientsMax, Instances: []instanceDoc{}, Pools: []poolDoc{}, Roles: []clientsDoc{},
-			Servers: serverSideDoc{v.Servers.Now, v.Servers.Active, v.Servers.Idle, v.Servers.Cap, v.Servers.Usable},
+			Name: v.Name, Stale: v.Stale(), Read: v.Read, ClientsUsed: v.ClientsUsed, ClientsMax: v.ClientsMax, Instances: []instanceDoc{}, Pools: []poolDoc{}, Roles: []clientsDoc{},
+			Servers: serverSideDoc{Cap: v.Servers.Cap, Usable: v.Servers.Usable},
+		}
+		if v.Read > 0 {
+			p.Servers.Now, p.Servers.Active, p.Servers.Idle = &v.Servers.Now, &v.Servers.Active, &v.Servers.Idle
 		}
 		for _, in := range v.Instances {
 			p.Instances = append(p.Instances, instanceDoc{

@@ -100,10 +100,14 @@ func (j *judge) serverSideOver() {
 	if !unlimited {
 		can = count(*s.Cap)
 	}
+	of := ", of " + plural(j.v.Read, "instance")
+	if part := j.v.Part(); part != "" {
+		of = ", " + part
+	}
 	f := probes.Finding{
 		Rule: ruleServerSide, Severity: probes.Warn, Subject: j.v.Name,
-		Message: fmt.Sprintf("%s can open %s server connections, and the server has %d; now %d, %d of them idle, of %s",
-			quoted(j.v.Name), can, *s.Usable, s.Now, s.Idle, plural(len(j.v.Instances), "instance")),
+		Message: fmt.Sprintf("%s can open %s server connections, and the server has %d; now %d, %d of them idle%s",
+			quoted(j.v.Name), can, *s.Usable, s.Now, s.Idle, of),
 		Action:   "lower default_pool_size or set max_db_connections; each instance, database and user counts",
 		Evidence: map[string]any{"cap": s.Cap, "usable": *s.Usable, "now": s.Now, "idle": s.Idle, "instances": len(j.v.Instances)},
 	}

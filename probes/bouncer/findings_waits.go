@@ -104,7 +104,7 @@ func (p *PoolView) fullAction() string {
 	case u.Lock > 0 && len(p.Roots) > 0:
 		return p.lockAction()
 	case u.Lock > 0 && u.Lock >= u.IdleInTx:
-		return "find who holds the locks" + p.others()
+		return "look who holds the locks" + p.others()
 	case p.Mode == sessionMode && u.Idle > 0 && u.Idle >= most:
 		return session
 	case u.IdleInTx > 0 && u.IdleInTx >= u.Running:
@@ -132,14 +132,22 @@ func (p *PoolView) lockAction() string {
 	return out + p.others()
 }
 
-// others are what the servers do that wait for no lock, the oldest by name.
+// others are who else has servers, the oldest of each kind by name.
 func (p *PoolView) others() string {
 	if p.Use.Lock >= p.Active {
 		return "; a larger pool would wait too"
 	}
-	rest := p.Use
-	rest.Lock = 0
-	return "; the others: " + rest.text(p.Mode)
+	var who []string
+	if b := p.Use.OldestTx; b != nil {
+		who = append(who, b.name()+" (idle in transaction)")
+	}
+	if b := p.Use.OldestQuery; b != nil {
+		who = append(who, b.name()+" (running)")
+	}
+	if len(who) == 0 {
+		return ""
+	}
+	return "; then at " + strings.Join(who, " and ")
 }
 
 func (j *judge) poolEvidence(p *PoolView) map[string]any {

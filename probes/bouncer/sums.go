@@ -11,7 +11,12 @@ import (
 // sums adds up the instances.
 func (j *judge) sums() {
 	v := j.v
-	for _, i := range v.Instances {
+	v.Processes = max(len(v.Instances), j.in.Spec.Instances)
+	for k, i := range v.Instances {
+		if j.in.Instances[k].Reading != nil {
+			v.Read++
+			v.OldS = max(v.OldS, i.OldS)
+		}
 		v.ClientsUsed = plus(v.ClientsUsed, i.ClientsUsed)
 		v.ClientsMax = plus(v.ClientsMax, i.ClientsMax)
 	}

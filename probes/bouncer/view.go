@@ -3,6 +3,7 @@ package bouncer
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -68,6 +69,10 @@ type View struct {
 	Clients   []ClientView
 	Roles     []RoleView // most clients first
 
+	Processes int     // instances, those that are declared and have no console too
+	Read      int     // … that the sums are of; where it is 0 the sums are unknown
+	OldS      float64 // the greatest age of their figures where a console went away
+
 	ClientsUsed *int // as max_client_conn counts them: console and logins too
 	ClientsMax  *int
 	Servers     ServerSide
@@ -88,6 +93,19 @@ func (v *View) number(i int) string {
 // Stale says that the figures of some process are old, or missing.
 func (v *View) Stale() bool {
 	return slices.ContainsFunc(v.Instances, func(in InstanceView) bool { return in.Err != "" })
+}
+
+// Part says of which instances the sums are, and how old, where they are not of
+// all and of now; "" too where none was read.
+func (v *View) Part() string {
+	var parts []string
+	if v.Read > 0 && v.Read < v.Processes {
+		parts = append(parts, "of "+count(v.Read)+" of "+plural(v.Processes, "instance"))
+	}
+	if v.OldS > 0 {
+		parts = append(parts, "as of "+ago(v.OldS)+" ago")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // InstanceView is one process of the pooler.
