@@ -32,4 +32,7 @@ type PoolerPool struct {
 	ServerDatabase, ServerUser string
 	Size, Reserve              int    // Size 0 is unlimited
 	Mode                       string // session, transaction, statement
+	// MostOfDatabase is the max_db_connections that all pools of Database share in a
+	// process, MostOfUser the max_user_connections of User; 0 is no limit, nil not told.
+	MostOfDatabase, MostOfUser *int
 }

@@ -269,9 +269,18 @@ func (p *whatIf) sums(t *theme.Theme, w, h int) []string {
 	if p.err != "" {
 		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ " + p.err}))
 	} else if room, ok := p.use.RoomIn(p.sum, p.rows[p.row].owner); ok {
-		out = append(out, t.Line(w, theme.Span{Text: "room for one more " + p.rows[p.row].owner + ": " + roomText(room)}))
+		const before = "room for one more "
+		answer := ": " + roomText(room)
+		owner := p.rows[p.row].owner
+		if n := max(4, w-len(before)-clean.Width(answer)); clean.Width(owner) > n {
+			owner = t.Fit(owner, n, false) // the answer is seen before the whole name
+		}
+		out = append(out, t.Line(w, theme.Span{Text: before + owner + answer}))
 	} else if h >= 10 {
 		out = append(out, "")
+	}
+	if now := p.now(); now != "" {
+		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ " + now}))
 	}
 	for _, b := range p.sum.Poolers {
 		if b.ClientsOver {
@@ -286,6 +295,25 @@ func (p *whatIf) sums(t *theme.Theme, w, h int) []string {
 		keys = append(keys, theme.Span{Role: theme.Key, Text: k[0]}, theme.Span{Role: theme.Dim, Text: " " + k[1] + "  "})
 	}
 	return append(out, t.Line(w, keys...))
+}
+
+// now is what the live server has against the sum, "" nothing: the budget's
+// verdict knows neither sessions of no role nor who is there already.
+func (p *whatIf) now() string {
+	u := p.use
+	free, outside := u.FreeAfter(p.sum), u.Outside()
+	short := free < 0 || u.MaxConnections > 0 && u.Free == 0
+	if !short && (outside == 0 || p.sum.Left-outside >= p.sum.KeepFree) {
+		return ""
+	}
+	out := fmt.Sprintf("now %d of %d slots are taken", u.Used, u.Usable)
+	if outside > 0 {
+		out += fmt.Sprintf(", %d by no role of these", outside)
+	}
+	if free < 0 {
+		return out + fmt.Sprintf("; %d too few", -free)
+	}
+	return out + fmt.Sprintf("; %d free then", free)
 }
 
 func verdictRole(v budget.Verdict) theme.Role {

@@ -98,6 +98,7 @@ func TestWhatIfSaysWhatTheRowSays(t *testing.T) {
 		t.Errorf("got %+v in the panel, want %+v as in the row, with one free", panel, row)
 	}
 	d.has("room for one more api: " + roomText(row))
+	d.has("by no role of these; 1 free then")
 	d.press("+")
 	if _, panel = said(); panel.Free != 0 || panel.OK() {
 		t.Errorf("with a replica more: got %+v, want none free", panel)
@@ -140,4 +141,16 @@ func TestWhatIfWithoutABudget(t *testing.T) {
 		t.Error("a panel about nothing")
 	}
 	d.has("nothing to change")
+}
+
+// TestWhatIfAnswersOfALongName: the answer is seen, whatever the role is called.
+func TestWhatIfAnswersOfALongName(t *testing.T) {
+	f, err := budget.Parse("b.yaml", []byte("roles: { a_role_whose_name_is_as_long_as_names_of_roles_may_be_in_it: { pool: 1 } }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := draw(t, 80, 24, Options{Budget: f}, recorded(t, "incident"))
+	d.press("p")
+	room, _ := d.frame.use.RoomFor("a_role_whose_name_is_as_long_as_names_of_roles_may_be_in_it")
+	d.has(": " + roomText(room) + " ")
 }

@@ -63,6 +63,7 @@ func (t Told) pools(r *Reading, out *probes.Pooler) {
 		if i < 0 {
 			p := probes.PoolerPool{Database: database, User: user, Size: size, Reserve: reserve, Mode: r.mode(database, user)}
 			p.ServerDatabase, p.ServerUser = serverNames(r, database, user)
+			p.MostOfDatabase, p.MostOfUser = r.most(database, user)
 			out.Pools = append(out.Pools, p)
 			return
 		}
@@ -76,6 +77,19 @@ func (t Told) pools(r *Reading, out *probes.Pooler) {
 	for _, p := range t.Spec.Pools {
 		add(p.Database, p.User)
 	}
+}
+
+// most are the limits that a pool shares with others of its database and user.
+func (r *Reading) most(database, user string) (ofDatabase, ofUser *int) {
+	if d := r.database(database); d != nil {
+		ofDatabase = &d.MaxConnections
+	}
+	if u := r.user(user); u != nil && u.MaxConnections != nil {
+		ofUser = u.MaxConnections
+	} else if n, err := strconv.Atoi(r.Config["max_user_connections"]); err == nil && n > 0 {
+		ofUser = &n
+	}
+	return ofDatabase, ofUser
 }
 
 // lacks says that a command was refused.

@@ -2,7 +2,10 @@
 
 package bouncer
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestUnreadIsNotNothing: of processes that no console told of nothing is known;
 // the sums say of how many they are.
@@ -41,5 +44,21 @@ func TestUnreadIsNotNothing(t *testing.T) {
 	v := Judge(Input{Instances: f.Read(t.Context())[0].Instances, Spec: PoolerSpec{Instances: 3}})
 	if v.OldS <= 0 || v.Part() != "of 1 of 3 instances, as of "+ago(v.OldS)+" ago" {
 		t.Errorf("got %q of %v s, want the age and the part", v.Part(), v.OldS)
+	}
+}
+
+// TestLimitsForTheBudget: the limits that pools share, of a real console.
+func TestLimitsForTheBudget(t *testing.T) {
+	o := app(map[string]string{"max_user_connections": "5"})
+	o.Databases["shop"] = "dbname=postgres max_db_connections=1"
+	g := newRig(t, nil, o)
+	g.exec(g.client(0, "app", "werft:api"), "select 1")
+	r, err := g.consoles[0].Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Told{Instances: []Instance{{Reading: r, At: time.Now()}}}.Pooler(time.Now()).Pools
+	if len(p) != 1 || value(p[0].MostOfDatabase) != 1 || value(p[0].MostOfUser) != 5 {
+		t.Errorf("got %+v, want at most 1 in the database, 5 of the user", p)
 	}
 }

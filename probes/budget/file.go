@@ -137,6 +137,8 @@ type PoolerDecl struct {
 	Consoles           []string // connection strings of the admin consoles, one of each instance
 
 	match []rule
+	// Limits of one database or user that a console tells, over the two above.
+	mostOfDB, mostOfUser map[string]int
 }
 
 // Pool is one pool of a pooler: servers of one database and user.

@@ -28,6 +28,15 @@ func (f *File) live(poolers []probes.Pooler) *File {
 	return &out
 }
 
+// with is a map, made when there is none yet, with one more in it.
+func with(m map[string]int, key string, n int) map[string]int {
+	if m == nil {
+		m = map[string]int{}
+	}
+	m[key] = n
+	return m
+}
+
 // learn takes what a pooler's consoles say.
 func (p *PoolerDecl) learn(x *probes.Pooler) {
 	if x.MaxClients != nil {
@@ -46,6 +55,12 @@ func (p *PoolerDecl) learn(x *probes.Pooler) {
 		if q.Size > 0 {
 			p.Pools[i].Size, p.Pools[i].Reserve = min(q.Size, maxSize), min(q.Reserve, maxSize)
 			p.Pools[i].Min = min(p.Pools[i].Min, p.Pools[i].Size)
+		}
+		if q.MostOfDatabase != nil {
+			p.mostOfDB = with(p.mostOfDB, q.Database, *q.MostOfDatabase)
+		}
+		if q.MostOfUser != nil {
+			p.mostOfUser = with(p.mostOfUser, q.User, *q.MostOfUser)
 		}
 		modes[q.Mode] = true
 	}

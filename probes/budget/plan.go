@@ -229,27 +229,37 @@ func (b *PoolerDecl) sum() PoolerSum {
 }
 
 func (b *PoolerDecl) cut(size func(Pool) int) int {
+	ofDB := func(name string) int { return limitOf(b.mostOfDB, name, b.MaxDBConnections) }
+	ofUser := func(name string) int { return limitOf(b.mostOfUser, name, b.MaxUserConnections) }
 	byDB, byUser := map[string]int{}, map[string]int{}
 	for _, p := range b.Pools {
-		n := size(p)
-		for _, limit := range []int{b.MaxDBConnections, b.MaxUserConnections} {
-			if limit > 0 {
-				n = min(n, limit)
-			}
-		}
+		n := within(within(size(p), ofDB(p.Database)), ofUser(p.User))
 		byDB[p.Database], byUser[p.User] = add(byDB[p.Database], n), add(byUser[p.User], n)
 	}
-	return min(sumCut(byDB, b.MaxDBConnections), sumCut(byUser, b.MaxUserConnections))
+	return min(sumCut(byDB, ofDB), sumCut(byUser, ofUser))
 }
 
-// sumCut adds up with each at most limit; 0 is no limit.
-func sumCut(ns map[string]int, limit int) int {
+// limitOf is a name's own limit where it is told, else that of all.
+func limitOf(told map[string]int, name string, all int) int {
+	if n, ok := told[name]; ok {
+		return n
+	}
+	return all
+}
+
+// within is n within a limit; 0 is no limit.
+func within(n, limit int) int {
+	if limit > 0 {
+		return min(n, limit)
+	}
+	return n
+}
+
+// sumCut adds up with each within its limit.
+func sumCut(ns map[string]int, limit func(string) int) int {
 	out := 0
-	for _, n := range ns {
-		if limit > 0 {
-			n = min(n, limit)
-		}
-		out = add(out, n)
+	for name, n := range ns {
+		out = add(out, within(n, limit(name)))
 	}
 	return out
 }

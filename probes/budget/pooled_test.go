@@ -225,7 +225,45 @@ func TestRoomUnderALimit(t *testing.T) {
 	// Others fill the server: the budget has room, the server has not.
 	s.Groups = append(s.Groups, grp(75, "", "1.1.1.9", "idle"))
 	limitsOf(-1, false)(s)
-	if room, _ := Use(file, s).RoomFor("a"); room.OK() || room.Left < 0 || room.Free != 6 {
+	u := Use(file, s)
+	if room, _ := u.RoomFor("a"); room.OK() || room.Left < 0 || room.Free != 6 {
 		t.Errorf("a full server: got %+v, want 6 free and no room", room)
+	}
+	if u.Outside() != 75 {
+		t.Errorf("got %d outside the budget, want 75", u.Outside())
+	}
+	// A replica less closes its 8; two of them, smaller, close 6 and open none.
+	for change, want := range map[Change]int{{"a", "replicas", 1}: 14, {"a", "pool", 5}: 12, {"a", "pool", 9}: 4} {
+		s, err := u.WhatIf([]Change{change}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := u.FreeAfter(s); got != want {
+			t.Errorf("%+v: got %d free, want %d", change, got, want)
+		}
+	}
+}
+
+// TestLiveLimitsOfAPooler: max_db_connections and max_user_connections of the
+// consoles cut what the pools of the file may open together.
+func TestLiveLimitsOfAPooler(t *testing.T) {
+	file := mustParse(t, "poolers: { p: { mode: transaction, pools: { d@u: { size: 10 }, d@v: { size: 10 }, e@u: { size: 10 } } } }")
+	pool := func(db, user string, ofDB, ofUser *int) probes.PoolerPool {
+		return probes.PoolerPool{Database: db, User: user, ServerDatabase: db, ServerUser: user, Size: 10, Mode: "transaction", MostOfDatabase: ofDB, MostOfUser: ofUser}
+	}
+	for _, tt := range []struct {
+		name         string
+		ofDB, ofUser *int
+		want         int
+	}{
+		{"not told", nil, nil, 30},
+		{"no limit", new(0), new(0), 30},
+		{"of the database", new(1), nil, 11},
+		{"of the user", nil, new(3), 13},
+	} {
+		u := Use(file, snap(), probes.Pooler{Name: "p", Pools: []probes.PoolerPool{pool("d", "u", tt.ofDB, tt.ofUser), pool("d", "v", tt.ofDB, nil), pool("e", "u", nil, tt.ofUser)}})
+		if got := val(row(t, u, "pooler p").Cap); got != tt.want || u.Plan.Poolers[0].Cap != tt.want {
+			t.Errorf("%s: cap %d, planned %d, want %d", tt.name, got, u.Plan.Poolers[0].Cap, tt.want)
+		}
 	}
 }

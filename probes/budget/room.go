@@ -49,7 +49,7 @@ func (u *Usage) RoomIn(s *Sum, role string) (Room, bool) {
 	}
 	room := Room{
 		Takes: r.PerReplica, Left: s.Left - r.PerReplica, Keep: s.KeepFree,
-		Free: max(0, u.Free-max(0, s.Peak-u.Plan.Peak)),
+		Free: max(0, u.FreeAfter(s)),
 	}
 	for _, w := range u.walls {
 		if slices.Contains(w.roles, role) && w.planned(s)+r.PerReplica > w.limit {
@@ -57,6 +57,43 @@ func (u *Usage) RoomIn(s *Sum, role string) (Room, bool) {
 		}
 	}
 	return room, true
+}
+
+// FreeAfter is how many slots are free once the server is as a sum of WhatIf: what
+// the sum has more than the base is taken, and what is open now beyond a size that
+// was made smaller is closed. Below zero that many cannot be opened now.
+func (u *Usage) FreeAfter(s *Sum) int {
+	less, freed := 0, 0
+	shrink := func(row string, was, is int) {
+		if is >= was {
+			return
+		}
+		less += was - is
+		if i := slices.IndexFunc(u.Rows, func(r Row) bool { return r.Role == row }); i >= 0 {
+			freed += max(0, u.Rows[i].Now-is)
+		}
+	}
+	for i := range s.Roles {
+		if r := &s.Roles[i]; r.Via == "" && r.Runs == RunsAlways {
+			shrink(r.Role, u.Plan.Roles[i].Cap, r.Cap)
+		}
+	}
+	for i := range s.Poolers {
+		shrink(poolerPrefix+s.Poolers[i].Pooler, u.Plan.Poolers[i].Cap, s.Poolers[i].Cap)
+	}
+	return u.Usable - u.Used + freed - max(0, s.Peak-u.Plan.Peak+less)
+}
+
+// Outside counts the connections that no sum of the budget has: those of no role
+// that it knows.
+func (u *Usage) Outside() int {
+	n := 0
+	for _, r := range u.Rows {
+		if r.Origin == Unmatched || r.Origin == Captured {
+			n += r.Now
+		}
+	}
+	return n
 }
 
 // roomVia is about the clients of a pooler, and in session mode about its servers.
