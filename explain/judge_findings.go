@@ -143,6 +143,10 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		f.Rule, f.Severity = "page-sorts-filtered-rows", Info
 		f.Message = fmt.Sprintf("every page reads and sorts what the condition leaves of %s, about %.0f rows by the planner's guess", subjectOf(s), s.scanned())
 		f.Action = "where they are many, add an index that begins with the columns that the condition fixes, then the sort keys"
+	case s.Class == FromStart && s.apart != "" && !s.Tiny():
+		f.Rule, f.Severity = "filter-on-sort-keys", Warn
+		f.Message = fmt.Sprintf("every page starts at the list's first row, the %s %s in %s, and throws away the rows that %s does not keep: no scan can start at that", firstRow(s), s.Key, s.Node.Index, s.apart)
+		f.Action = "if it is meant as the cursor, " + strings.Replace("compare rows: (a, b) > ($1, $2)", ">", map[Side]string{Lower: ">", Upper: "<"}[s.Side], 1)
 	default:
 		if s.Class == NoIndex {
 			f.Rule, f.Severity, f.Action = "index-not-known", Info, "give the catalog: judge it on the server"
@@ -264,6 +268,8 @@ func hiddenAction(s *Scan, f *Finding) string {
 	switch {
 	case strings.Contains(s.Why, "a test of its truth"):
 		return "compare the key outside the test: IS NOT FALSE and the like keep rows for which the comparison is NULL"
+	case strings.Contains(s.Why, "a CASE that gives a number"):
+		return "write the condition under which it gives that number, as a comparison of rows: (a, b) " + map[Side]string{Lower: ">", Upper: "<"}[s.Side] + " ($1, $2)"
 	case strings.Contains(s.Why, "a CASE"), strings.Contains(s.Why, "a COALESCE"):
 		return "make the first page and the next page two statements"
 	case strings.Contains(s.Why, "a cast"):
@@ -337,6 +343,7 @@ func PlanRules() []Rule {
 		{"cursor-starts-at-looser-limit", Error, "the scan starts at another, looser limit than the cursor (an info where both may be the same value)"},
 		{"cursor-bound-on-few-values", Error, "the scan starts at the cursor's first key, but many rows share that value, as where a row comparison has keys that go different ways"},
 		{"cursor-null-branch", Error, "every branch of the condition but IS NULL bounds the key, so no single scan can start at the cursor"},
+		{"filter-on-sort-keys", Warn, "the filter compares the page's keys, but in no way that a scan can start with: each in a branch of its own, or several as one value"},
 		{"cursor-key-hidden", Error, "the key is inside CASE, a cast, a collation or an expression (a warning), so its comparison cannot be an index condition"},
 		{"page-sorts-whole-table", Warn, "no index gives the page's order: every page reads everything and sorts it (an error where the cursor would not start at its row with an index either)"},
 		{"page-reads-all-after-cursor", Warn, "the scan starts at the cursor, but the rest of the filter keeps few of the rows behind it"},

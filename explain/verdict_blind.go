@@ -35,6 +35,11 @@ func (w *walker) withoutCatalog(s *Scan, at place) {
 			}
 		}
 	}
+	if key := nullsTested(c.filter, n); len(c.index) == 0 && key != nil {
+		s.Class, s.Key, s.Side = NullBranch, key.Text(), first
+		s.Why = "one branch goes on among the rows with " + s.Key + " IS NULL, the others are about the rows behind them: only two scans, added up, can both start right (assuming the index starts with it)"
+		return
+	}
 	if len(c.index) > 0 {
 		s.Class, s.Why = Seek, "there is an index condition; without the catalog its place in the index is not known"
 		return
@@ -52,6 +57,8 @@ func (w *walker) guess(s *Scan, c conditions, cursors []Term, key Key, side Side
 	case ok:
 	case nullBranch(c.filter, key, side):
 		s.Class, s.Why = NullBranch, "every branch but "+name+" IS NULL bounds it: only two scans, added up, can both start right"+why
+	case coalescedIn(c.filter, key, side):
+		s.Class, s.Why = OpaqueKey, name+" is inside a COALESCE, so its comparison cannot be an index condition"+why
 	case caseOn(c.filter, key, side):
 		s.Class, s.Why = OpaqueKey, name+" is inside a CASE, so its comparison cannot be an index condition"+why
 	default:
@@ -114,6 +121,10 @@ func caseOn(filter *sqltext.Expr, key Key, side Side) bool {
 		if t.Expr.Kind == sqltext.Func && t.Expr.Name == "coalesce" && !t.Not {
 			_, ok := Implied(t.Expr.Args[0], key, side)
 			return ok
+		}
+		if e := caseOfNumber(t.Expr); e != nil && e.Kind == sqltext.Case && !t.Not {
+			_, ok := Implied(e.Args[0], key, side)
+			return ok && len(e.Args) > 3 // a single WHEN is a filter as well
 		}
 		return t.Expr.Kind == sqltext.Case && !t.Not && caseCursor(t.Expr, key, side) != nil
 	})

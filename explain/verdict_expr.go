@@ -107,6 +107,12 @@ func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 			}
 			return "a CASE"
 		}
+		if e := caseOfNumber(c.Expr); e != nil && !c.Not && comparesInside(e, key) {
+			return "a CASE that gives a number"
+		}
+		if v, _ := coalesced(c.Expr, key, side); v != nil && !c.Not {
+			return "a COALESCE"
+		}
 		if c.Expr.Kind == sqltext.Func && comparesInside(c.Expr, key) {
 			return "a " + strings.ToUpper(c.Expr.Name)
 		}

@@ -71,7 +71,7 @@ func parseCond(text string) *sqltext.Expr {
 func (w *walker) walkKeys(s *Scan, at place) {
 	n := s.Node
 	c := conditionsOf(n, at)
-	for _, k := range s.Index.Keys {
+	for i, k := range s.Index.Keys {
 		key, ok := keyOf(k, s.Table, n)
 		if !ok {
 			s.Class, s.Why = NoIndex, "the index expression "+k.Text+" could not be read"
@@ -82,11 +82,11 @@ func (w *walker) walkKeys(s *Scan, at place) {
 			s.narrow(c.index, key, k.Column, w.known)
 			continue
 		}
-		s.Key, s.Side = key.Expr.Text(), Lower
-		if n.Backward != k.Desc {
-			s.Side = Upper
-		}
+		s.Key, s.Side = key.Expr.Text(), sideIn(k, n)
 		w.decide(s, c, key, k)
+		if s.Class == FromStart && c.filter != nil {
+			s.startsAnyway(c.filter, s.keysFrom(i), n.Backward != k.NullsFirst)
+		}
 		return
 	}
 	s.Class, s.Why = Seek, "equality on every index column"

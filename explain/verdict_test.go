@@ -42,6 +42,7 @@ func catalogT(rows float64, keys ...IndexKey) Catalog {
 func TestScanClasses(t *testing.T) {
 	a, b, f := IndexKey{Text: "a", Column: "a"}, IndexKey{Text: "b", Column: "b"}, IndexKey{Text: "f", Column: "f"}
 	v := IndexKey{Text: "v", Column: "v"}
+	aNulls := IndexKey{Text: "a", Column: "a", NullsFirst: true}
 	aDesc := IndexKey{Text: "a", Column: "a", Desc: true}
 	or := "((t.a > $1) OR ((t.a = $1) AND (t.b > $2)))"
 	for _, c := range []struct {
@@ -68,6 +69,17 @@ func TestScanClasses(t *testing.T) {
 		{"few values in few rows", "(t.f >= $1)", "((t.f > $1) OR ((t.f = $1) AND (t.a > $2)))", false, 3000, []IndexKey{f, a}, Seek},
 		{"null branch", "", "((t.a > $1) OR (t.a IS NULL))", false, 1e6, []IndexKey{a, b}, NullBranch},
 		{"an OR that bounds nothing", "", "((t.a > $1) OR (t.b = $2))", false, 1e6, []IndexKey{a, b}, FromStart},
+		{"NULLs first", "", "(((t.a IS NULL) AND (t.b > $1)) OR (t.a IS NOT NULL))", false, 1e6, []IndexKey{aNulls, b}, NullBranch},
+		{"NULLs first, read backward", "", "(((t.a IS NULL) AND (t.b < $1)) OR (t.a IS NOT NULL))", true, 1e6, []IndexKey{a, b}, NullBranch},
+		{"NULLs first, behind a switch", "", "((($1 IS NULL) AND (((t.a IS NULL) AND (t.b > $2)) OR (t.a IS NOT NULL))) OR (($1 IS NOT NULL) AND ((t.a > $1) OR ((t.a = $1) AND (t.b > $2)))))", false, 1e6, []IndexKey{aNulls, b}, NullBranch},
+		{"NULLs last", "", "(((t.a IS NULL) AND (t.b > $1)) OR (t.a IS NOT NULL))", false, 1e6, []IndexKey{a, b}, FromStart},
+		{"NULLs first, a filter", "", "((t.a IS NULL) OR (t.f = $1))", false, 1e6, []IndexKey{aNulls, b}, FromStart},
+		{"NULLs first, other rows by another column", "", "(((t.a IS NULL) AND (t.b > $1)) OR (t.f = $2))", false, 1e6, []IndexKey{aNulls, b}, FromStart},
+		{"COALESCE with the key", "", "(t.a > COALESCE($1, t.a))", false, 1e6, []IndexKey{a, b}, OpaqueKey},
+		{"COALESCE with the key, at the far end", "", "(t.a < COALESCE($1, t.a))", false, 1e6, []IndexKey{a, b}, FromStart},
+		{"COALESCE with another column", "", "(t.a > COALESCE($1, t.f))", false, 1e6, []IndexKey{a, b}, FromStart},
+		{"CASE as a number", "", "(CASE WHEN (t.a > $1) THEN 1 WHEN ((t.a = $1) AND (t.b > $2)) THEN 1 ELSE 0 END = 1)", false, 1e6, []IndexKey{a, b}, OpaqueKey},
+		{"CASE of another column as a number", "", "(CASE WHEN (t.f > $1) THEN 1 ELSE 0 END = 1)", false, 1e6, []IndexKey{a, b}, FromStart},
 		{"a filter on another column", "", "(t.b > $1)", false, 1e6, []IndexKey{a}, FromStart},
 		{"cast", "", "((t.a)::numeric > $1)", false, 1e6, []IndexKey{a}, OpaqueKey},
 		{"CASE", "", "CASE WHEN ($1 IS NOT NULL) THEN (t.a > $1) ELSE true END", false, 1e6, []IndexKey{a}, OpaqueKey},

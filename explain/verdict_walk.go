@@ -27,6 +27,7 @@ type Scan struct {
 	Doubt bool
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
+	apart            string  // what its filter says of the page's keys though no scan can start there, "" for nothing
 	orNull           bool    // Bound does not hold where key and cursor are both NULL
 	untexted         bool    // there is no text that would tell whether the plan has a cursor
 	beside           bool    // it is read whole for a hash that feeds a limit
