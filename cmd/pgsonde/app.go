@@ -120,8 +120,7 @@ func (a *app) findBudget() (*budget.File, string, error) {
 	return nil, "", nil
 }
 
-// loadBudget reads a budget file. Its error is one line: the first mistake, and
-// how many more there are.
+// loadBudget reads a budget file. Its error has a line for each mistake.
 // It ends with the context: a pipe may never say anything.
 func (a *app) loadBudget(path string) (*budget.File, error) {
 	type loaded struct {
@@ -140,9 +139,6 @@ func (a *app) loadBudget(path string) (*budget.File, error) {
 		return nil, context.Cause(a.ctx)
 	case l := <-done:
 		f, err = l.f, l.err
-	}
-	if all := budget.FileErrors(nil); errors.As(err, &all) && len(all) > 1 {
-		return nil, fmt.Errorf("%w (and %d more)", all[0], len(all)-1)
 	}
 	if err == nil && f.Empty() {
 		return nil, fmt.Errorf("%s: an empty budget, which declares nothing; pgsonde budget init drafts one", path)

@@ -10,8 +10,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
+	"github.com/pgsonde/pgsonde/probes/budget"
 	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
@@ -47,7 +49,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	case errors.As(err, new(helpShown)):
 		return exitOK
 	}
-	fmt.Fprintf(errw, "pgsonde: %s\n", clean.Line(err.Error()))
+	lines := []string{err.Error()}
+	if all := budget.FileErrors(nil); errors.As(err, &all) {
+		lines = strings.Split(err.Error(), "\n") // each mistake of a file
+	}
+	for _, line := range lines {
+		fmt.Fprintf(errw, "pgsonde: %s\n", clean.Line(line))
+	}
 	return exitError
 }
 

@@ -30,11 +30,15 @@ func (e *FileError) Error() string {
 // *FileError finds the first.
 type FileErrors []*FileError
 
-// Error has a line for each mistake.
+// Error has a line for each mistake, up to 20, and one for the others.
 func (es FileErrors) Error() string {
-	lines := make([]string, len(es))
+	var lines []string
 	for i, e := range es {
-		lines[i] = e.Error()
+		if i == maxFileErrors {
+			lines = append(lines, "and "+number(len(es)-i, "more error", "more errors"))
+			break
+		}
+		lines = append(lines, strings.ReplaceAll(e.Error(), "\n", " "))
 	}
 	return strings.Join(lines, "\n")
 }

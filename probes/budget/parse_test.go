@@ -210,3 +210,17 @@ func numbered(format string, n int) string {
 	}
 	return b.String()
 }
+
+// TestManyMistakes: each has its line, up to 20, and the others are counted.
+func TestManyMistakes(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		last string
+	}{{3, "bad.yaml:3: "}, {20, "bad.yaml:20: "}, {21, "and 1 more error"}, {50, "and 30 more errors"}} {
+		_, err := Parse("bad.yaml", []byte(numbered("k%d: 1\n", tt.n)))
+		lines := strings.Split(err.Error(), "\n")
+		if last := lines[len(lines)-1]; len(lines) != min(tt.n, 21) || !strings.HasPrefix(last, tt.last) {
+			t.Errorf("%d mistakes: %d lines, the last %q, want %q", tt.n, len(lines), last, tt.last)
+		}
+	}
+}

@@ -19,7 +19,7 @@ const (
 	maxFileBytes  = 1 << 20
 	maxNodes      = 20_000 // with aliases followed
 	maxDepth      = 16
-	maxFileErrors = 20
+	maxFileErrors = 20  // that are shown
 	maxRoles      = 500 // and as many scenarios: the work grows with their product
 	// maxSize is the largest max_connections PostgreSQL takes (MAX_BACKENDS,
 	// 2^18-1); no pool needs more.
@@ -36,9 +36,7 @@ type reader struct {
 }
 
 func (r *reader) errorf(line int, format string, args ...any) {
-	if len(r.errs) < maxFileErrors {
-		r.errs = append(r.errs, &FileError{File: r.file, Line: line, Msg: fmt.Sprintf(format, args...)})
-	}
+	r.errs = append(r.errs, &FileError{File: r.file, Line: line, Msg: fmt.Sprintf(format, args...)})
 }
 
 // err is all mistakes by line, or nil.
