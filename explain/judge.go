@@ -72,6 +72,7 @@ type judgement struct {
 	lesser       *option   // a rewrite that reads less, but does not start at the cursor; nil for none
 	measureUntil time.Time // no more executions after it; zero before the first
 
+	inPart    string // what of the statement is executed, where that is not all
 	unplanned string // why there are no custom plans though there are values; "" if there are
 }
 
@@ -91,6 +92,7 @@ func (j *judgement) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	j.inPart = executedPart(j.norm.SQL, x)
 	types := j.in.Types
 	if types == nil {
 		types = preparedTypes(j.norm.SQL)

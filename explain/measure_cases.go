@@ -53,6 +53,12 @@ func (j *judgement) measureCases(ctx context.Context, catalog Catalog) {
 		j.out.Plans[i] = caseOf(c.Case, p, Scans(p.Tree, catalog, j.known))
 		j.out.Plans[i].Params = c.Params
 	}
+	if j.inPart != "" {
+		j.out.Findings = append(j.out.Findings, Finding{
+			Rule: "statement-not-executed", Severity: Info, Subject: j.out.Source, Message: "executed in part: " + j.inPart,
+			Action: "go by the rows and blocks as those of the search", Evidence: map[string]any{},
+		})
+	}
 	if failed != "" {
 		refuse(failed, "go by the estimates, or give it more time with --timeout")
 	}

@@ -41,6 +41,9 @@ func (j *judgement) measure(ctx context.Context, catalog Catalog, o *option) str
 		o.proof.lines = append(o.proof.lines, "not executed: "+why)
 		return ""
 	}
+	if j.inPart != "" {
+		o.proof.lines = append(o.proof.lines, j.inPart)
+	}
 	if j.givenCursor() {
 		if why := j.measureGiven(ctx, catalog, o); why != "" {
 			return why

@@ -52,6 +52,18 @@ func explainable(sql string) (sqltext.Explainable, error) {
 	return x, nil
 }
 
+// executedPart says what is executed of a statement that is not executed as it
+// stands, "" for one that is.
+func executedPart(sql string, x sqltext.Explainable) string {
+	if x.Inner {
+		return "measured is the SELECT inside it alone, not what it writes"
+	}
+	if readable, err := sqltext.Readable(sql); err == nil && readable.SQL != x.SQL {
+		return "measured is the statement without its row locks, which read and write each row of the page once more"
+	}
+	return ""
+}
+
 // withoutLocks blanks FOR UPDATE and its kin: they change no scan, but need
 // UPDATE on the table, which a login that only reads has not, and must not be
 // executed. Offsets stay as they are.

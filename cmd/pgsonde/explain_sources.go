@@ -11,6 +11,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/explain"
 	"github.com/pgsonde/pgsonde/explain/sqltext"
+	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
 // sources is what the command line asks to judge.
@@ -70,6 +71,9 @@ func (c *explainCmd) sources(a *app) (sources, error) {
 		s.items = append(s.items, item{input: &in})
 	}
 	if len(args)+len(c.Command)+len(c.Plan)+len(c.Log)+c.PID == 0 && !c.Statements {
+		if strings.ContainsRune(s.dsn, '/') && !isDSN(s.dsn) {
+			return s, fmt.Errorf("nothing to judge: there is no file or folder %s", clean.Line(s.dsn))
+		}
 		return s, errors.New("nothing to judge: name files, -c SQL, --statements, --pid, --plan or --log")
 	}
 	return s, nil

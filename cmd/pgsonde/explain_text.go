@@ -160,7 +160,7 @@ func (p *explainText) failures(js []*judged, all bool) {
 		reasons = append(reasons[:most], plural(more, "more reason"))
 	}
 	p.wrap("- ", "  ", fmt.Sprintf("%s not judged (%s); --format json has each", plural(len(js), "statement"), strings.Join(reasons, "; ")))
-	if all && first != "" {
+	if first != "" && (all || strings.Contains(first, "--explain-as-superuser")) {
 		p.wrap("    ", "    ", first)
 	}
 }

@@ -125,9 +125,11 @@ func (q *Query) intoInside(b *Block) bool {
 // [(types)] AS, and before a closing semicolon.
 func strip(sql string) (start, end int) {
 	p := newParser(sql)
+	explained := false
 	for {
 		switch {
-		case p.eat("explain"):
+		case !explained && p.eat("explain"): // PostgreSQL takes no second one
+			explained = true
 			if p.punct("(") && !p.startsQuery(1) {
 				p.i = min(int(p.match[p.i])+1, p.last())
 			}
