@@ -137,11 +137,16 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		if s.Class == PartSort {
 			f.Message = "a page reads and sorts all rows that the index condition leaves"
 		}
+		if s.whole {
+			f.Message = s.Why
+			f.Action = "count in a statement of its own, without the cursor's page"
+			break
+		}
 		f.Message += s.guessed()
 		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
 	case s.Class == PartSort && !s.Tiny():
 		f.Rule, f.Severity = "page-sorts-filtered-rows", Info
-		f.Message = fmt.Sprintf("every page reads and sorts what the condition leaves of %s, about %.0f rows by the planner's guess", subjectOf(s), s.scanned())
+		f.Message = fmt.Sprintf("every page reads and sorts what the condition leaves of %s, about %.0f rows by the planner's guess", subjectOf(s), s.scanned()*processes(s.Node))
 		f.Action = "where they are many, add an index that begins with the columns that the condition fixes, then the sort keys"
 	case s.Class == FromStart && s.apart != "" && !s.Tiny():
 		f.Rule, f.Severity = "filter-on-sort-keys", Warn

@@ -95,7 +95,7 @@ func (s *smeller) wholeOrder(c *Cursor) {
 	compared := c.compared()
 	last := c.Bound.Values
 	single := c.Form == FormSingle || c.Form == FormNot && c.Term.Expr.Kind == sqltext.Compare && !isRow(c.Term.Expr)
-	if !single || len(last) != 1 || !last[0].Strict || c.Page.DistinctOn || c.Page.Distinct {
+	if !single || len(last) != 1 || !last[0].Strict || c.Page.DistinctOn || c.Page.Distinct || c.Page.WithTies {
 		return
 	}
 	unique, known := s.unique(c.Block, compared)

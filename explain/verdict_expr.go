@@ -206,6 +206,24 @@ func contains(e, v *sqltext.Expr, k *Known) bool {
 	return !e.Walk(func(x *sqltext.Expr) bool { return !sqltext.Equal(x, v) && !k.same(x, v) })
 }
 
+// shifted reports that a start has the value only less something, or plus something
+// where the scan descends: v - interval '1 day', say, which lies before it.
+func (s *Scan) shifted(start, v *sqltext.Expr) bool {
+	op := "-"
+	if s.Side == Upper {
+		op = "+"
+	}
+	found := false
+	start.Walk(func(x *sqltext.Expr) bool {
+		if x.Kind == sqltext.Operator && len(x.Args) == 2 && contains(x.Args[0], v, nil) {
+			between := x.Text()[x.Args[0].End-x.Start : x.Args[1].Start-x.Start]
+			found = found || strings.Trim(between, "() ") == op
+		}
+		return !found
+	})
+	return found
+}
+
 // tells reports that two different parameters are known to be two values.
 func (k *Known) tells() bool {
 	return k != nil && (k.Reuses || slices.ContainsFunc(k.Params, func(v string) bool { return v != "" }))

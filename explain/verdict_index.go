@@ -26,8 +26,11 @@ func (w *walker) indexScan(n *plan.Node, at place) *Scan {
 	default:
 		w.walkKeys(s, at)
 	}
-	if !at.limited {
+	switch {
+	case !at.limited:
 		s.unlimited()
+	case at.whole && s.Class == Seek && s.scanned() > fewSorted:
+		s.Class, s.Why, s.whole = PartSort, "a window over all rows, OVER (), reads all rows behind the cursor for each page", true
 	}
 	return s
 }
@@ -134,14 +137,15 @@ func (w *walker) looser(s *Scan, start []*sqltext.Expr, implied Bound, key Key) 
 	for _, v := range implied.Values {
 		covered := false
 		for _, b := range start {
-			covered = covered || contains(b, v.Expr, w.known)
+			covered = covered || contains(b, v.Expr, w.known) && !s.shifted(b, v.Expr)
 		}
 		if covered {
 			continue
 		}
 		s.Class, s.Bound = WeakStart, boundText(key, s.Side, implied.Values)
 		s.Why = "the scan starts at " + texts(start, " and ") + ", which is looser than " + s.Bound
-		if !w.known.tells() && !strict(start) {
+		named := slices.ContainsFunc(start, func(b *sqltext.Expr) bool { return s.shifted(b, v.Expr) })
+		if !w.known.tells() && !strict(start) && !named {
 			s.Doubt = true
 			s.Why = "the scan starts at " + texts(start, " and ") + "; unless that is the cursor's own value it is looser than " + s.Bound
 		}

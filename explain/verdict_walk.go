@@ -30,6 +30,7 @@ type Scan struct {
 	apart            string  // what its filter says of the page's keys though no scan can start there, "" for nothing
 	orNull           bool    // Bound does not hold where key and cursor are both NULL
 	untexted         bool    // there is no text that would tell whether the plan has a cursor
+	whole            bool    // a window over all rows reads it to its end
 	beside           bool    // it is read whole for a hash that feeds a limit
 	ties             bool    // it starts at the first row with the cursor's Key, and nobody knows how many have it
 	orders           bool    // the sort above it begins with a column of its own
@@ -99,6 +100,9 @@ type Known struct {
 	// Reuses says that the statement's author numbers parameters and uses one
 	// twice, so that two numbers are two values.
 	Reuses bool
+	// Whole says that the text has a window over all rows, which plans before 18 do
+	// not tell from one that goes on row by row.
+	Whole bool
 }
 
 type walker struct {
@@ -116,6 +120,7 @@ type place struct {
 	keyed   string // alias of the relation by which the nearest sort below the limit sorts first
 	sorted  bool   // a join's inner side below that sort: what it adds is sorted too
 	loops   float64
+	whole   bool // a window over all rows is between the limit and here
 }
 
 func (w *walker) visit(n *plan.Node, at place) {
@@ -137,7 +142,9 @@ func (w *walker) visit(n *plan.Node, at place) {
 		w.scans[k-1].orders = at.keyed != "" && n.Alias == at.keyed
 	}
 	for i, child := range n.Children {
-		w.visit(child, below(n, child, i, at))
+		p := below(n, child, i, at)
+		p.whole = p.limited && n.Type != "Limit" && (at.whole || n.Type == "WindowAgg" && w.known != nil && w.known.Whole)
+		w.visit(child, p)
 	}
 }
 
@@ -216,7 +223,7 @@ func (w *walker) otherScan(n *plan.Node, at place) *Scan {
 		s.Class, s.Why = FromStart, "the page asks for no order"
 	case n.Type == "Bitmap Heap Scan" || n.Type == "Tid Scan" || n.Type == "Tid Range Scan":
 		s.Class, s.Why = PartSort, "the rows that the index condition leaves are read unordered and sorted"
-		if s.scanned() <= fewSorted {
+		if s.scanned() <= fewSorted && s.entries() <= fewSorted {
 			s.Class, s.Why = Seek, "few rows are left to sort"
 		}
 	default:
