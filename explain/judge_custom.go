@@ -131,7 +131,7 @@ func (j *judgement) sixth(ctx context.Context, catalog Catalog, last Case) error
 		j.out.Findings = append(j.out.Findings, Finding{
 			Rule: "plan-flips-at-sixth-execution", Severity: Warn, Subject: subjectOf(j.page.scan),
 			Message:  "prepared, it plans well five times for a cursor near the end, then keeps the generic plan, which starts at the first row",
-			Action:   "use the fix; until then plan_cache_mode = force_custom_plan for this statement",
+			Action:   "rewrite the cursor; until then plan_cache_mode = force_custom_plan for this statement",
 			Evidence: map[string]any{"custom_cost": last.TotalCost, "generic_cost": j.plan.Root.TotalCost},
 		})
 	}
