@@ -132,7 +132,14 @@ func (j *judge) whyFull(v *PoolView) string {
 func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 	out := "PostgreSQL refuses new connections or cannot be reached"
 	if j.seen(v) {
-		out = "the login of " + quoted(v.ServerUser) + " fails (password, pg_hba.conf) or the address is wrong"
+		out = "the login of " + quoted(v.ServerUser) + " fails (password, pg_hba.conf, CONNECT revoked), the address is wrong"
+		if u := r.user(v.User); u == nil || u.MaxConnections == nil {
+			held := sharers(r, func(p Pool) bool { return p.User == v.User && p.Database != v.Database })
+			if held != "" {
+				out += ", a max_user_connections of " + quoted(v.User) + ", which the console does not tell, is reached (" + strings.TrimPrefix(held, ": ") + ")"
+			}
+		}
+		out += ", or another refusal: see the pooler's log"
 	}
 	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
 		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"

@@ -110,7 +110,7 @@ func TestCauses(t *testing.T) {
 				r.Databases[0].PoolSize, r.Databases[0].MaxConnections = 0, 10
 				server(r, 11, 1011, nil)
 			},
-			cause: CannotOpen, why: []string{"the login of app fails (password, pg_hba.conf) or the address is wrong; 1 server open, and PostgreSQL has free slots"}, rule: ruleNotFull,
+			cause: CannotOpen, why: []string{"the login of app fails (password, pg_hba.conf, CONNECT revoked), the address is wrong, or another refusal: see the pooler's log; 1 server open, and PostgreSQL has free slots"}, rule: ruleNotFull,
 		},
 		{
 			name: "server full", r: func(r *Reading) { waiter(r, 2) }, cause: ServerRefuses, why: []string{"97 of 97"}, rule: ruleNotFull,
