@@ -42,13 +42,15 @@ func neverMatches(f *File) []probes.Finding {
 			rules = append(rules, own)
 		}
 		var dead []string
+		long := true // all for their names' length, which no order cures
 		for _, x := range rules {
 			if why := f.whyNever(r, x, first); why != "" {
 				dead = append(dead, why)
+				long = long && x.tooLong() != ""
 			}
 		}
 		if len(dead) > 0 {
-			out = append(out, neverMatch(r, dead, len(dead) == len(rules)))
+			out = append(out, neverMatch(r, dead, len(dead) == len(rules), long))
 		}
 		before = append(before, rules...)
 	}
@@ -69,8 +71,11 @@ func ownedBy(owner string, rules []rule) []owned {
 	return out
 }
 
-func neverMatch(r *Role, dead []string, all bool) probes.Finding {
+func neverMatch(r *Role, dead []string, all, long bool) probes.Finding {
 	what, action := r.Name+" can never match: ", "give the narrower role first, or a match that only its own sessions have"
+	if long {
+		action = fmt.Sprintf("give a match of at most %d bytes, as PostgreSQL keeps of a name, or one that ends in *", maxName)
+	}
 	if !all {
 		what = "a rule of " + r.Name + " can never match: "
 	}
@@ -79,13 +84,8 @@ func neverMatch(r *Role, dead []string, all bool) probes.Finding {
 
 // whyNever says why no session can come to a rule of r; "" when one can.
 func (f *File) whyNever(r *Role, x owned, first []owned) string {
-	for _, part := range []struct {
-		what string
-		p    *pattern
-	}{{"application_name", x.app}, {"user", x.user}, {"database", x.db}} {
-		if n := part.p.least(); n > maxName {
-			return fmt.Sprintf("its %s of %d bytes is cut to %d", part.what, n, maxName)
-		}
+	if long := x.tooLong(); long != "" {
+		return long
 	}
 	if r.match == nil && f.capture != nil && x.app.text == f.ownName(r) && !f.capture.canBe(r.Name) {
 		return fmt.Sprintf("the file's match %s gives no such name", f.Capture)
@@ -93,6 +93,19 @@ func (f *File) whyNever(r *Role, x owned, first []owned) string {
 	for _, y := range first {
 		if y.owner != x.owner && y.covers(x.rule) {
 			return fmt.Sprintf("%s of %s takes all of %s", y.shown(), y.owner, x.shown())
+		}
+	}
+	return ""
+}
+
+// tooLong says which part of a rule is longer than any name; "" when none is.
+func (r rule) tooLong() string {
+	for _, part := range []struct {
+		what string
+		p    *pattern
+	}{{"application_name", r.app}, {"user", r.user}, {"database", r.db}} {
+		if n := part.p.least(); n > maxName {
+			return fmt.Sprintf("its %s of %d bytes is cut to %d", part.what, n, maxName)
 		}
 	}
 	return ""
