@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/pgsonde/pgsonde/explain/sqltext"
+import (
+	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
 
 // compare bounds the key from one comparison, of single values or of rows.
 func (x extractor) compare(e *sqltext.Expr, neg bool) part {
@@ -151,7 +155,7 @@ func sameKey(a, b *sqltext.Expr) bool {
 		return false
 	}
 	if x, y := number(a), number(b); x != nil && y != nil {
-		return x.Cmp(y) == 0
+		return x.Cmp(y) == 0 && (a.Kind == sqltext.Cast || b.Kind == sqltext.Cast || strings.Contains(a.Text(), ".") == strings.Contains(b.Text(), "."))
 	}
 	if a.Kind != b.Kind {
 		return false

@@ -14,9 +14,9 @@ func number(e *sqltext.Expr) *big.Rat {
 	whole := false
 	for e.Kind == sqltext.Cast {
 		switch e.Name {
-		case "smallint", "integer", "bigint", "int", "int2", "int4", "int8":
+		case "smallint", "integer", "bigint", "int", "int2", "int4", "int8", "real", "float4": // a fraction may be another number in these
 			whole = true
-		case "numeric", "decimal", "real", "double precision", "float4", "float8":
+		case "numeric", "decimal", "double precision", "float8":
 		default:
 			return nil
 		}
@@ -56,13 +56,15 @@ func unparenthesised(e *sqltext.Expr) string {
 	return strings.Trim(e.Text(), "() \t\r\n")
 }
 
-// sameOperator reports two operators, or chains of them, of the same operands.
+// sameOperator reports two operators, or chains of them, of the same operands. What a
+// division gives depends on the types of its operands, too.
 func sameOperator(a, b *sqltext.Expr) bool {
 	if len(a.Args) != len(b.Args) || len(a.Args) == 0 {
 		return false
 	}
 	for i := range a.Args {
-		if operatorBefore(a, i) != operatorBefore(b, i) || !sameKey(a.Args[i], b.Args[i]) {
+		op := operatorBefore(a, i)
+		if op != operatorBefore(b, i) || op == "/" && !sqltext.Equal(a.Args[i], b.Args[i]) || !sameKey(a.Args[i], b.Args[i]) {
 			return false
 		}
 	}

@@ -15,6 +15,10 @@ func TestKeyConstants(t *testing.T) {
 	}{
 		{"COALESCE(val, '-1'::integer::double precision)", "COALESCE(t.val, '-1'::double precision)", true},
 		{"COALESCE(val, ('-1'::integer)::double precision)", "COALESCE(t.val, '-1'::double precision)", true},
+		{"coalesce(rev, 2)", "coalesce(rev, 2.0)", false}, // an integer and a numeric
+		{"rev / 2", "rev / '2'::numeric", false},
+		{"rev / 2", "t.rev / 2", true},
+		{"val + 0.1", "val + 0.1::real", false},
 		{"COALESCE(rev, (0)::bigint)", "COALESCE(t.rev, '0'::bigint)", true},
 		{"COALESCE(amount, (0)::numeric)", "COALESCE(t.amount, '0'::numeric)", true},
 		{"COALESCE(amount, (-1)::numeric)", "coalesce(amount, -1)", true},
