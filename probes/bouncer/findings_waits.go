@@ -17,12 +17,12 @@ func (j *judge) waiting(p *PoolView) {
 	switch p.Cause {
 	case NoCause:
 		if p.Refused != "" {
-			severity, then := probes.Warn, "; its clients get an error at once"
-			if p.Clients() == 0 {
-				severity, then = probes.Info, "; it has no client now: the first gets an error at once"
+			then := "; its clients get an error at once"
+			if p.Clients() == 0 { // thrown out, or there is none
+				then = "; it has no client now: who comes gets an error at once"
 			}
 			j.add(probes.Finding{
-				Rule: ruleNotFull, Severity: severity, Subject: p.Database + "@" + p.User,
+				Rule: ruleNotFull, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
 				Message: fmt.Sprintf("%s of %s cannot open a server: %s%s",
 					p.name(), j.at(p.Instance), p.Refused, then),
 				Action: p.refused.action, Evidence: j.poolEvidence(p),
