@@ -109,7 +109,7 @@ func (d *draft) addSeen(r *liveRow, peak int) {
 		most = max(most, p.Now)
 	}
 	for _, p := range r.AllPods {
-		busiest = busiest || p.Now == most && p.Busy == p.Now
+		busiest = busiest || p.Now == most && (p.Busy == p.Now || p.Busy > 1 && p.Busy == p.Now-1)
 	}
 	seen := max(r.Now, peak)
 	pool := max(1, most, (seen+pods-1)/pods)
@@ -119,7 +119,7 @@ func (d *draft) addSeen(r *liveRow, peak int) {
 	}
 	if busiest && pool == most {
 		pool += max(1, pool/4)
-		out.notes = append(out.notes, fmt.Sprintf("GUESS: all %d of one address are busy, so its pool is taken to be larger than that", most))
+		out.notes = append(out.notes, fmt.Sprintf("GUESS: at most one of the %d of one address is idle, so its pool is taken to be larger than that", most))
 	}
 	out.sizes = []size{sized("pool", pool)}
 	if pods > 1 {

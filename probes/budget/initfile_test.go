@@ -33,6 +33,7 @@ func TestInitFromSnapshot(t *testing.T) {
 		grp(11, "werft:api", "10.0.0.1", "active"), grp(1, "werft:api", "10.0.0.1", "idle"), grp(12, "werft:api", "10.0.0.2", "active"),
 		grp(4, "werft:scheduler", "10.0.0.3", "idle"), grp(1, "werft:surge", "10.0.0.3", "idle"),
 		grp(6, "", "10.0.0.4", "idle"), grp(5, "PostgreSQL JDBC Driver", "10.0.0.4", "idle"),
+		grp(2, "werft:nearly", "10.0.0.9", "active"), grp(1, "werft:nearly", "10.0.0.9", "idle"), grp(1, "werft:half", "10.0.0.9", "active"), grp(1, "werft:half", "10.0.0.9", "idle"),
 		odoo1, odoo2, odd, ascii, grp(2, "psql", "local", "idle"), grp(3, "off", "local", "active"),
 	)
 	text, err := InitFromSnapshot(s, map[string]int{"werft:scheduler": 9})
@@ -43,7 +44,7 @@ func TestInitFromSnapshot(t *testing.T) {
 			t.Errorf("%s: %s\n%s", x.Rule, x.Message, text)
 		}
 	}
-	for role, want := range map[string]int{"api": 24 + 6, "scheduler": 9, "app-surge": 1, "app@app": 11, "odoo": 2, "off": 4} {
+	for role, want := range map[string]int{"api": 24 + 6, "scheduler": 9, "app-surge": 1, "app@app": 11, "odoo": 2, "off": 4, "nearly": 4, "half": 2} {
 		i := slices.IndexFunc(sum.Roles, func(r RoleSum) bool { return r.Role == role })
 		if i < 0 || sum.Roles[i].Cap != want {
 			t.Errorf("%s: want cap %d in\n%s", role, want, text)
@@ -52,7 +53,7 @@ func TestInitFromSnapshot(t *testing.T) {
 	if r := row(t, u, "(unmatched)"); r.Now != 2 || !strings.Contains(text, "left out: no pattern can tell them apart") {
 		t.Errorf("what no pattern can fit: %d unmatched, want 2 and a comment\n%s", r.Now, text)
 	}
-	if f.Capture != "werft:{role}" || !strings.Contains(text, "GUESS: all 12 of one address are busy") {
+	if f.Capture != "werft:{role}" || !strings.Contains(text, "GUESS: at most one of the 12 of one address is idle") {
 		t.Errorf("capture %q\n%s", f.Capture, text)
 	}
 }
