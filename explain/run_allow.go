@@ -1,14 +1,12 @@
 package explain
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
-
-// maxSQL is the longest statement that is sent to the server.
-const maxSQL = 1 << 20
 
 // RefusedError says why a statement is not explained.
 type RefusedError struct {
@@ -42,8 +40,11 @@ func (r *Runner) mayRun(own bool) error {
 // locks; the error is a *RefusedError.
 func explainable(sql string) (sqltext.Explainable, error) {
 	x, err := sqltext.Readable(sql)
-	if err == nil && len(x.SQL) > maxSQL {
-		return x, &RefusedError{Reason: fmt.Sprintf("the statement is %d bytes long", len(x.SQL)), Hint: fmt.Sprintf("at most %d are sent to the server", maxSQL)}
+	if errors.Is(err, sqltext.ErrTooLong) {
+		return x, &RefusedError{
+			Reason: fmt.Sprintf("the statement is longer than %d KiB, with its placeholders as $1, $2, …: no longer one is judged", sqltext.MaxStatement>>10),
+			Hint:   "give long lists of values as an array parameter: = ANY ($1)",
+		}
 	}
 	if err != nil {
 		return x, &RefusedError{Reason: err.Error(), Hint: "only SELECT, WITH, VALUES and TABLE are explained, and the limited SELECT inside a DELETE or UPDATE"}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/pgsonde/pgsonde/explain/sqltext"
 	"github.com/pgsonde/pgsonde/probes/pgserver"
 	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
 )
@@ -230,7 +231,9 @@ func TestBadInput(t *testing.T) {
 		"unknown table": {"SELECT 1\nFROM nowhere", "statement-not-judged", "nowhere"},
 		"no column":     {"SELECT\n\nnothing FROM t", "statement-not-judged", "nothing"},
 		"no permission": {"SELECT * FROM secret", "statement-not-judged", "permission denied"},
-		"ten megabytes": {"SELECT " + strings.Repeat("1 + ", 10<<18) + "1", "statement-refused", ""},
+		"ten megabytes": {"SELECT " + strings.Repeat("1 + ", 10<<18) + "1", "statement-refused", "longer than 1024 KiB"},
+		"one byte more": {padded(sqltext.MaxStatement + 1), "statement-refused", "longer than 1024 KiB"},
+		"more as $n":    {"SELECT 1 WHERE 1 IN (" + strings.Repeat("?,", sqltext.MaxStatement/3) + "1)", "statement-refused", "longer than 1024 KiB, with its placeholders as $1"},
 		"deep":          {"SELECT " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000), "statement-not-judged", ""},
 		"null byte":     {"SELECT '\x00'", "statement-not-judged", ""},
 		"bad UTF-8":     {"SELECT '\xff\xfe'", "statement-not-judged", ""},
@@ -248,7 +251,13 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: line %v, want 12", name, f.Evidence["line"])
 		}
 	}
+	if res := Judge(t.Context(), r, Input{SQL: padded(sqltext.MaxStatement)}, Options{}); res.Verdict != NotApplicable {
+		t.Errorf("the longest statement: got %s %+v", res.Verdict, res.Findings)
+	}
 	if res := Judge(t.Context(), r, Input{SQL: "EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM t ORDER BY a LIMIT 1;"}, Options{}); res.Verdict != NotApplicable {
 		t.Errorf("EXPLAIN in front: got %s %+v", res.Verdict, res.Findings)
 	}
 }
+
+// padded is a statement of n bytes.
+func padded(n int) string { return "SELECT" + strings.Repeat(" ", n-len("SELECT1")) + "1" }

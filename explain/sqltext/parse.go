@@ -2,15 +2,20 @@ package sqltext
 
 import "errors"
 
+// MaxStatement is the length of the longest statement that is read, in bytes.
+// Longer ones are lists of values, which say nothing of where a page starts.
+const MaxStatement = 1 << 20
+
 // Limits that keep reading linear and the stack small. Beyond them a part of
-// the text becomes Opaque, or a statement is refused.
+// the text becomes Opaque, or a condition is not read.
 const (
-	maxDepth     = 200     // nested expressions and sub-selects
-	maxStatement = 4 << 20 // bytes of one statement
+	maxDepth     = 200              // nested expressions and sub-selects
+	maxCondition = 4 * MaxStatement // bytes: EXPLAIN writes a condition longer than its statement does
 )
 
-// ErrTooLong is returned for a statement or condition of more than 4 MiB.
-var ErrTooLong = errors.New("statement is longer than 4 MiB")
+// ErrTooLong is returned for a statement of more than MaxStatement bytes, and for a
+// condition that no such statement gives.
+var ErrTooLong = errors.New("longer than what is read")
 
 // ErrEmpty is returned for a text without a token.
 var ErrEmpty = errors.New("no SQL in the text")
@@ -36,7 +41,7 @@ const (
 // ParseExpr reads one condition or expression, as people write it and as
 // EXPLAIN prints it. Placeholders are $n.
 func ParseExpr(src string) (*Expr, error) {
-	if len(src) > maxStatement {
+	if len(src) > maxCondition {
 		return nil, ErrTooLong
 	}
 	p := newParser(src)

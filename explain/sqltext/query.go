@@ -110,7 +110,7 @@ func (o OrderItem) NullsFirst() bool {
 // ParseQuery takes a statement apart. The text must hold one statement with
 // placeholders as $n. Statements without a SELECT have no blocks.
 func ParseQuery(sql string) (*Query, error) {
-	if len(sql) > maxStatement {
+	if len(sql) > MaxStatement {
 		return nil, ErrTooLong
 	}
 	p := newParser(sql)

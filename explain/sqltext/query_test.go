@@ -123,7 +123,7 @@ func TestReadable(t *testing.T) {
 		{sql: "select 1; drop table t", err: ErrSeveral},
 		{sql: " -- nothing\n;", err: ErrEmpty},
 		{sql: "explain delete from t", err: ErrNotReadable},
-		{sql: "select 1" + strings.Repeat(" ", maxStatement), err: ErrTooLong},
+		{sql: "select 1" + strings.Repeat(" ", MaxStatement), err: ErrTooLong},
 	} {
 		got, err := Readable(c.sql)
 		if !errors.Is(err, c.err) || got.SQL != c.want || got.Inner != c.inner {

@@ -36,7 +36,7 @@ func FirstKeyword(sql string) string {
 // statement the first SELECT with ORDER BY and LIMIT inside it is taken out.
 // Errors: ErrEmpty, ErrTooLong, ErrSeveral, ErrWrites, ErrNotReadable.
 func Readable(sql string) (Explainable, error) {
-	if len(sql) > maxStatement {
+	if len(sql) > MaxStatement {
 		return Explainable{}, ErrTooLong
 	}
 	switch n := len(Split(sql)); {
