@@ -50,6 +50,7 @@ func Judge(ctx context.Context, r *Runner, in Input, o Options) *Result {
 	if err := j.judge(ctx); err != nil {
 		j.out.Findings = append(j.out.Findings, j.failure(err))
 	}
+	j.spell()
 	return j.out
 }
 
@@ -69,6 +70,7 @@ type judgement struct {
 	page   pageOf
 	out    *Result
 
+	weak         bool      // a fix was refused since many rows share a value of the first key
 	lesser       *option   // a rewrite that reads less, but does not start at the cursor; nil for none
 	measureUntil time.Time // no more executions after it; zero before the first
 

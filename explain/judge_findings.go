@@ -250,7 +250,7 @@ func (j *judgement) advise() {
 				}
 			}
 		}
-		weak := j.weakFixes()
+		weak := j.weak
 		switch {
 		case j.out.Fix != nil && j.out.Fix.SQL != j.in.SQL:
 			f.Action = "use the fix, or " + f.Action

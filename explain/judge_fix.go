@@ -51,10 +51,11 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 	}
 	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
 	out := j.tryAll(ctx, catalog, candidates)
-	if len(out) == 0 && j.weakFixes() {
+	if len(out) == 0 && j.weak {
 		out = j.tryAll(ctx, catalog, TieFixes(j.query, j.cursor, j.facts))
-		if len(out) == 0 && j.lesser != nil {
-			out = []*option{j.lesser}
+		if x := j.lesser; len(out) == 0 && x != nil {
+			out = []*option{x}
+			j.out.Tried = slices.DeleteFunc(j.out.Tried, func(r Rejected) bool { return r.Kind == string(x.Kind) && r.SQL == x.rendered.SQL })
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *option) int {
@@ -76,7 +77,7 @@ func (j *judgement) tryAll(ctx context.Context, catalog Catalog, candidates []Ca
 		if why != "" {
 			j.reject(c, why)
 			if o != nil && o.page.scan != nil && o.page.scan.Class == WeakBound {
-				j.out.Tried[len(j.out.Tried)-1].weak = true
+				j.weak = true
 				if j.lesser == nil && c.Kind == RowComparison && len(c.Assumes) == 0 && j.gains(o) {
 					j.lesser = o
 				}
@@ -95,11 +96,6 @@ func (j *judgement) gains(o *option) bool {
 	s := o.page.scan
 	return j.page.scan.Class == PrefixScan && s.Index != nil && s.Index.Predicate == "" && len(s.Index.Keys) > 0 &&
 		2*s.sharing(s.Index.Keys[min(len(s.Fixed), len(s.Index.Keys)-1)].Column) <= s.reach() && o.plan.Root.TotalCost <= costMargin*j.costBefore()
-}
-
-// weakFixes: a fix was refused since many rows share a value of the first key.
-func (j *judgement) weakFixes() bool {
-	return slices.ContainsFunc(j.out.Tried, func(x Rejected) bool { return x.weak })
 }
 
 func (j *judgement) reject(c Candidate, why string) {

@@ -133,5 +133,8 @@ func (j *judgement) withHypothetical(ctx context.Context, a ask, create string) 
 			return err
 		})
 	})
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return j.nameOutputs(ctx, a, out), nil
 }

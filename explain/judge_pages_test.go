@@ -57,7 +57,11 @@ func pages(t *testing.T) judgeFunc {
 		"vacuum analyze issues", "vacuum analyze jobs", "vacuum analyze comments", "vacuum analyze users")
 	r := open(t, dsn, RunnerOptions{})
 	return func(sql string, o Options, params map[string]string) *Result {
-		return Judge(t.Context(), r, Input{Source: "t", SQL: sql, OwnText: true, Params: params}, o)
+		res := Judge(t.Context(), r, Input{Source: "t", SQL: sql, OwnText: true, Params: params}, o)
+		if f := res.Fix; f != nil && slices.ContainsFunc(res.Tried, func(x Rejected) bool { return x.Kind == f.Kind && x.SQL == f.SQL }) {
+			t.Errorf("%s\n%s is offered and not offered: %v", sql, f.Kind, res.Tried)
+		}
+		return res
 	}
 }
 

@@ -25,7 +25,8 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 	}
 	j.readText()
 	j.plan = Plan{Tree: tree, Raw: planJSON}
-	j.out.Scans = Scans(tree, c, nil)
+	namePlainOutputs(tree)
+	j.out.Scans = Scans(tree, c, &Known{Query: j.query})
 	for _, s := range j.out.Scans {
 		s.untexted = j.query == nil
 	}
@@ -48,6 +49,7 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 	}
 	j.out.Findings = append(j.out.Findings, tiesFinding(j.page)...)
 	j.out.Findings = append(j.out.Findings, removedFinding(j.out.Scans)...)
+	j.spell()
 	return j.out, nil
 }
 

@@ -117,7 +117,6 @@ type Step struct {
 // Rejected is a fix that is not offered.
 type Rejected struct {
 	Kind, SQL, Why string
-	weak           bool // it would start at the first of many rows that share the first key's value
 }
 
 // MarshalJSON writes a rejected fix with the names of the contract.

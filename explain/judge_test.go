@@ -117,6 +117,13 @@ func TestJudgeOnCorpus(t *testing.T) {
 		if res.Fix == nil || !strings.Contains(res.Fix.SQL, "(created_at, id) < (:at, :id)") || !strings.Contains(res.Fix.SQL, "/* page */") {
 			t.Errorf("got %+v", res.Fix)
 		}
+		said := res.Fix.Why + strings.Join(res.Fix.Proof, " ")
+		for _, f := range res.Findings {
+			said += f.Message + f.Action
+		}
+		if strings.Contains(said, "$") || !strings.Contains(said, "created_at <= :at") || !strings.Contains(said, "(created_at, id) < (:at, :id)") {
+			t.Errorf("not in the statement's placeholders: %s", said)
+		}
 	})
 	t.Run("plans from elsewhere", func(t *testing.T) { plansFromElsewhere(t, r) })
 }

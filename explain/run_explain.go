@@ -60,9 +60,12 @@ func (r *Runner) explain(ctx context.Context, a ask) (Plan, error) {
 	}
 	if err == nil && a.args == nil && !a.keepParts && prunedAway(p) {
 		a.keepParts = true
-		return r.explainOnce(ctx, a)
+		p, err = r.explainOnce(ctx, a)
 	}
-	return p, err
+	if err != nil {
+		return p, err
+	}
+	return r.nameOutputs(ctx, a, p), nil
 }
 
 func (r *Runner) explainOnce(ctx context.Context, a ask) (Plan, error) {

@@ -26,23 +26,17 @@ type use struct {
 }
 
 // usesOf lists the comparisons of parameters with columns in all conditions of a
-// plan. Before 17 the outputs of InitPlans print like parameters; such numbers
-// are left out where they mean an output.
+// plan.
 func usesOf(t *plan.Tree) []use {
 	byAlias := map[string]*plan.Node{}
-	outputs := map[string]bool{}
 	t.Root.Walk(func(n *plan.Node) bool {
 		if n.Relation != "" {
 			byAlias[n.Alias] = n
-		}
-		for _, ref := range plan.InitPlanRefs(n.SubplanName) {
-			outputs[ref] = true
 		}
 		return true
 	})
 	var out []use
 	t.Root.Walk(func(n *plan.Node) bool {
-		inside := n.Relationship == "InitPlan" || n.Relation != "" && n.Parent != nil && n.Parent.Relationship == "InitPlan"
 		for _, text := range []string{n.IndexCond, n.RecheckCond, n.Filter, n.JoinFilter} {
 			e := parseCond(text)
 			if e == nil {
@@ -50,9 +44,6 @@ func usesOf(t *plan.Tree) []use {
 			}
 			e.Walk(func(x *sqltext.Expr) bool {
 				for _, u := range comparisons(x) {
-					if outputs[fmt.Sprintf("$%d", u.param)] && !inside {
-						continue
-					}
 					u.node = n
 					if q := byAlias[u.qualifier]; q != nil {
 						u.node = q

@@ -90,6 +90,7 @@ func Scans(t *plan.Tree, c Catalog, q *Known) []*Scan {
 			s.root = c[s.Table.Root]
 		}
 	}
+	w.spoken(t)
 	return w.scans
 }
 
@@ -103,6 +104,8 @@ type Known struct {
 	// Whole says that the text has a window over all rows, which plans before 18 do
 	// not tell from one that goes on row by row.
 	Whole bool
+	// Query is the statement, nil for unknown: messages say its names.
+	Query *sqltext.Query
 }
 
 type walker struct {
