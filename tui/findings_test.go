@@ -63,12 +63,12 @@ func TestFindingsAreWorstFirst(t *testing.T) {
 func TestAFindingOpensWhatItIsAbout(t *testing.T) {
 	d := draw(t, 80, 24, Options{}, recorded(t, "incident"))
 	d.press("f", "enter")
-	if _, ok := d.screen().(*roleScreen); !ok || d.screen().name() != "api" {
-		t.Errorf("the first finding opens %q, want the role api", d.screen().name())
+	if _, ok := d.screen().(*sessionScreen); !ok || d.screen().name() != "pid 10333" {
+		t.Errorf("the first finding, a cause, opens %q, want the session 10333", d.screen().name())
 	}
 	d.press("esc", "j", "enter")
-	if _, ok := d.screen().(*sessionScreen); !ok || d.screen().name() != "pid 10333" {
-		t.Errorf("the second opens %q, want the session 10333", d.screen().name())
+	if _, ok := d.screen().(*roleScreen); !ok || d.screen().name() != "api" {
+		t.Errorf("the second, its effect, opens %q, want the role api", d.screen().name())
 	}
 }
 

@@ -256,6 +256,17 @@ func rank(f probes.Finding) int {
 	return slices.Index([]probes.Severity{probes.Error, probes.Warn, probes.Info}, f.Severity)
 }
 
+// effect is 1 for what others of its severity may be the cause of: waits fill pods.
+func effect(f probes.Finding) int {
+	if f.Rule == "pod-full" {
+		return 1
+	}
+	return 0
+}
+
+// worstFirst orders findings by severity, causes before effects.
 func worstFirst(fs []probes.Finding) {
-	slices.SortStableFunc(fs, func(a, b probes.Finding) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(fs, func(a, b probes.Finding) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(effect(a), effect(b)))
+	})
 }

@@ -27,14 +27,6 @@ func roleChecks() []check {
 	}
 }
 
-// inUse says what a full pod's connections do: an idle one is outside the pool.
-func inUse(p Pod) string {
-	if aside := p.Now - p.Busy; aside > 0 {
-		return fmt.Sprintf("%d busy and %d set aside", p.Busy, aside)
-	}
-	return "all busy"
-}
-
 func podFull(l *live) []probes.Finding {
 	var out []probes.Finding
 	for _, r := range l.rows {
@@ -45,13 +37,37 @@ func podFull(l *live) []probes.Finding {
 		if c := l.f.Contract(r.Role); c.ConnectWait > 0 {
 			wait = fmt.Sprintf(", callers fail after %s", age(c.ConnectWait.Seconds()))
 		}
-		for _, p := range r.PodsFull {
-			out = append(out, found("pod-full", probes.Error, r.Role,
-				fmt.Sprintf("%s: pod %s has all its %d connections open, %s%s", r.Role, p.Addr, p.Now, inUse(p), wait),
-				l.podRelief(r), map[string]any{"addr": p.Addr, "busy": p.Busy, "cap": p.Cap}))
-		}
+		message, ev := fullPods(r)
+		out = append(out, found("pod-full", probes.Error, r.Role, r.Role+": "+message+wait, l.podRelief(r), ev))
 	}
 	return out
+}
+
+// fullPods says which pods of a role are full, the first few by address, and what
+// their connections do: an idle one is outside the pool.
+func fullPods(r *liveRow) (string, map[string]any) {
+	const most = 3
+	var addrs []string
+	var now, busy, limit int
+	for _, p := range r.PodsFull {
+		addrs = append(addrs, p.Addr)
+		now, busy, limit = now+p.Now, busy+p.Busy, limit+p.Cap
+	}
+	ev := map[string]any{"pods": addrs, "busy": busy, "cap": limit}
+	subject := "pod " + addrs[0] + " has all its"
+	switch n := len(addrs); {
+	case n == 1:
+		ev["addr"] = addrs[0]
+	case n <= most:
+		subject = "pods " + strings.Join(addrs[:n-1], ", ") + " and " + addrs[n-1] + " have all their"
+	default:
+		subject = fmt.Sprintf("%d pods, %s first, have all their", n, addrs[0])
+	}
+	use := "all busy"
+	if aside := now - busy; aside > 0 {
+		use = fmt.Sprintf("%d busy and %d set aside", busy, aside)
+	}
+	return fmt.Sprintf("%s %d connections open, %s", subject, now, use), ev
 }
 
 // podRelief says why the connections of a role are busy; the pool's size comes
@@ -59,8 +75,12 @@ func podFull(l *live) []probes.Finding {
 func (l *live) podRelief(r *liveRow) string {
 	switch {
 	case val(r.IdleInTx) > 0:
-		return fmt.Sprintf("%d of its connections are idle in transaction: end the longest, and do no slow work inside a transaction; a larger pool would hide it",
-			*r.IdleInTx)
+		are := "are"
+		if *r.IdleInTx == 1 {
+			are = "is"
+		}
+		return fmt.Sprintf("%d of its connections %s idle in transaction: end the longest, and do no slow work inside a transaction; a larger pool would hide it",
+			*r.IdleInTx, are)
 	case val(r.LockWaiting) > 0:
 		return fmt.Sprintf("%s for a lock: end what blocks them; a larger pool would only queue more", isWaiting(*r.LockWaiting))
 	}
