@@ -67,7 +67,11 @@ func (a *app) main() (err error) {
 			return err
 		}
 	}
-	kctx, err := parser.Parse(a.args)
+	args, err := gather(parser.Model.Node, a.args)
+	if err != nil {
+		return fmt.Errorf("%w; see pgsonde --help", err)
+	}
+	kctx, err := parser.Parse(args)
 	if err != nil {
 		return fmt.Errorf("%w; see pgsonde --help", a.misspelt(parser, err))
 	}
