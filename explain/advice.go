@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +42,23 @@ func afterRow(keys []SortKey) string {
 		return left[0] + op + right[0]
 	}
 	return "(" + strings.Join(left, ", ") + ")" + op + "(" + strings.Join(right, ", ") + ")"
+}
+
+// afterSelect writes the comparison with a row that a sub-select looks up, where all
+// keys go one way.
+func (c *Cursor) afterSelect() string {
+	var keys, columns []string
+	for _, k := range c.compared() {
+		keys, columns = append(keys, oneLine(k.Text)), append(columns, k.Key.Expr.Name)
+	}
+	if c.Mixed() || slices.Contains(columns, "") {
+		return "one for each value"
+	}
+	row := strings.Join(keys, ", ")
+	if len(keys) > 1 {
+		row = "(" + row + ")"
+	}
+	return row + map[bool]string{false: " > ", true: " < "}[c.Keys[0].Desc] + "(SELECT " + strings.Join(columns, ", ") + " FROM …)"
 }
 
 // after writes the comparison of rows that come after the cursor; scan says which

@@ -91,10 +91,16 @@ type part struct {
 	never bool // the part is never true
 }
 
-// isTrueOf returns x of x IS TRUE and COALESCE(x, false), which are true where x
-// is, nil for anything else.
+// isTrueOf returns x of x IS TRUE, x = true and COALESCE(x, false), which are true
+// where x is, nil for anything else. A column that is true has a value.
 func isTrueOf(e *sqltext.Expr) *sqltext.Expr {
 	switch {
+	case e.Kind == sqltext.Compare && e.Cmp == "=":
+		for i, a := range e.Args {
+			if x := e.Args[1-i]; a.Kind == sqltext.Bool && a.Name == "true" && (x.Kind == sqltext.Compare || x.Kind == sqltext.And || x.Kind == sqltext.Or || x.Kind == sqltext.Not) {
+				return x
+			}
+		}
 	case e.Kind == sqltext.IsTrue,
 		e.Kind == sqltext.Func && e.Name == "coalesce" && len(e.Args) == 2 && e.Args[1].Kind == sqltext.Bool && e.Args[1].Name == "false":
 		return e.Args[0]

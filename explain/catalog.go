@@ -24,13 +24,14 @@ type Table struct {
 
 // Column is a column and its statistics.
 type Column struct {
-	Name, Type string
-	NotNull    bool
-	Width      int      // average bytes, 0 unknown
-	NDistinct  *float64 // as in pg_stats: negative is a share of the rows; nil unknown
-	NullFrac   *float64 // nil unknown
-	TopFreq    *float64 // share of the rows that have its commonest value; nil unknown
-	Collation  string   // "default", "C", …; "" for a type without one
+	Name, Type  string
+	NotNull     bool
+	Width       int      // average bytes, 0 unknown
+	NDistinct   *float64 // as in pg_stats: negative is a share of the rows; nil unknown
+	NullFrac    *float64 // nil unknown
+	TopFreq     *float64 // share of the rows that have its commonest value; nil unknown
+	Correlation *float64 // of its order with that of the rows on disk, -1 to 1; nil unknown
+	Collation   string   // "default", "C", …; "" for a type without one
 }
 
 // Index is an index and its key columns.

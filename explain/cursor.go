@@ -157,7 +157,9 @@ func PaginationOf(q *sqltext.Query, c *Cursor) Pagination {
 		switch {
 		case hasOffset(b), rowNumberFilter(b) != nil:
 			return Offset
-		case b.HasLimit && len(b.OrderBy) > 0:
+		case b.HasLimit && len(b.OrderBy) > 0 && pagesOtherwise(b):
+			kind = KeysetOr
+		case b.HasLimit && len(b.OrderBy) > 0 && kind == NoPaging:
 			kind = FirstPage
 		}
 	}

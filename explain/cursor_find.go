@@ -8,12 +8,7 @@ func findCursor(b *sqltext.Block, sort []SortKey) *Cursor {
 	if len(terms) == 0 {
 		return nil
 	}
-	all := terms
-	for _, t := range b.From {
-		if t.On != nil && (t.Join == "inner" || t.Join == "") {
-			all = append(all[:len(all):len(all)], Conjuncts(t.On)...)
-		}
-	}
+	all := innerTerms(b)
 	var keys []SortKey
 	for i := range sort {
 		if sort[i].Fixed = fixed(all, sort[i].Key); !sort[i].Fixed {

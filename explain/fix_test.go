@@ -13,8 +13,10 @@ func docFacts() Facts {
 	cols := map[string]*Column{
 		"id": {Name: "id", Type: "uuid", NotNull: true}, "created_at": {Name: "created_at", Type: "timestamptz", NotNull: true},
 		"closed_at": {Name: "closed_at", Type: "timestamptz"}, "seq": {Name: "seq", Type: "bigint", NotNull: true},
+		"nr": {Name: "nr", Type: "bigint", NotNull: true, Correlation: new(float64)}, "made": {Name: "made", Type: "timestamptz", NotNull: true, Correlation: new(float64)},
 	}
-	unique := []*Index{{Name: "pk", Unique: true, Valid: true, Primary: true, Method: "btree", Keys: []IndexKey{{Text: "id", Column: "id"}}}}
+	*cols["nr"].Correlation, *cols["made"].Correlation = 1, 0.98
+	unique := []*Index{{Name: "nr", Unique: true, Valid: true, Method: "btree", Keys: []IndexKey{{Text: "nr", Column: "nr"}}}, {Name: "pk", Unique: true, Valid: true, Primary: true, Method: "btree", Keys: []IndexKey{{Text: "id", Column: "id"}}}}
 	return Facts{Tables: map[string]*Table{
 		"doc": {Name: "doc", Kind: "r", Columns: cols, Indexes: unique}, "log": {Name: "log", Kind: "p", Columns: cols, Indexes: unique},
 		"live": {Name: "live", Kind: "v", Columns: cols},

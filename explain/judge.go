@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,6 +157,29 @@ func pageOrder(q *sqltext.Query, c *Cursor) []SortKey {
 	return nil
 }
 
+// order is the sort of a page without a cursor, as far as equalities leave it open,
+// with the values that its condition compares the keys with.
+func (j *judgement) order() []SortKey {
+	if j.query == nil || j.cursor != nil {
+		return nil
+	}
+	b := pageBlock(j.query, nil)
+	if b == nil {
+		return nil
+	}
+	c := &Cursor{}
+	for _, k := range sortKeys(b) {
+		if !fixed(innerTerms(b), k.Key) {
+			c.Keys = append(c.Keys, k)
+		}
+	}
+	if len(c.Keys) > 0 && b.Where != nil {
+		c.Side = sideOf(c.Keys[0])
+		c.collect(Term{Expr: b.Where, Whole: b.Where})
+	}
+	return c.Keys
+}
+
 // loadFor loads what the catalog knows of a plan's relations, of the partitioned
 // tables that they are part of, and of the tables and views that the text names.
 func (j *judgement) loadFor(ctx context.Context, t *plan.Tree) (Catalog, error) {
@@ -181,7 +205,11 @@ func (j *judgement) decide(ctx context.Context, catalog Catalog) {
 	j.measurePrefixes(ctx)
 	j.out.PageRows = j.pageRows()
 	j.page = pageVerdict(j.out.Scans, j.cursor, j.out.PageRows)
+	j.page.order = j.order()
 	j.out.Verdict = j.page.verdict
+	if kind := pagedBy(j.page.scan); kind != "" && j.out.Pagination == FirstPage {
+		j.out.Pagination = kind
+	}
 	j.out.Plans = append(j.out.Plans, caseOf("generic", j.plan, j.out.Scans))
 	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans, j.cursor, j.out.PageRows)...)
 	j.out.Findings = append(j.out.Findings, tiesFinding(j.page)...)
@@ -189,6 +217,15 @@ func (j *judgement) decide(ctx context.Context, catalog Catalog) {
 		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
 		j.facts.Params, j.facts.Untyped = j.ask.types, j.norm.Dialect != sqltext.Dollar
 		j.out.Findings = append(j.out.Findings, j.smells()...)
+		j.dropSortOfNumbers()
+	}
+}
+
+// dropSortOfNumbers: no index gives the order of row numbers, so that it is no advice.
+func (j *judgement) dropSortOfNumbers() {
+	has := func(rule string) func(Finding) bool { return func(f Finding) bool { return f.Rule == rule } }
+	if slices.ContainsFunc(j.out.Findings, has("row-number-page")) {
+		j.out.Findings = slices.DeleteFunc(j.out.Findings, has("page-sorts-whole-table"))
 	}
 }
 

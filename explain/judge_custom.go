@@ -13,7 +13,8 @@ import (
 
 // knownValues collects what is known of the parameters beside the plan.
 func (j *judgement) knownValues() *Known {
-	k := &Known{Params: make([]string, len(j.norm.Params)), Whole: j.cursor != nil && overAll(j.norm.SQL), Query: j.query}
+	k := &Known{Params: make([]string, len(j.norm.Params)), Query: j.query}
+	k.Window, k.WindowBy = j.cursor.readsOn(j.norm.SQL)
 	for i, p := range j.norm.Params {
 		k.Params[i] = j.given(p)
 	}

@@ -10,7 +10,16 @@ import (
 // pageOf is the judgement of a statement from its scans and its cursor.
 type pageOf struct {
 	verdict Verdict
-	scan    *Scan // the scan that decides, nil for none
+	scan    *Scan     // the scan that decides, nil for none
+	order   []SortKey // of a page without a cursor, with what its condition compares them with
+}
+
+// after writes the comparison of rows that come after the cursor.
+func (p pageOf) after(c *Cursor) string {
+	if c == nil && len(p.order) > 0 {
+		return afterRow(p.order)
+	}
+	return c.after(p.scan.Side)
 }
 
 // pageVerdict draws the verdict of a statement. Only scans that feed a limit
@@ -118,18 +127,18 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 	}
 	switch {
 	case s.Class.early() && s.Short() && !s.Tiny() && p.verdict == NotApplicable:
-		startFinding(s, c, &f)
+		startFinding(p, c, &f)
 		f.Severity = Info
 		f.Message = fmt.Sprintf("every page goes over the rows that %s leaves from the first on, but they are few, about %.0f by the planner's guess: %s", strings.Join(s.Fixed, ", "), s.Prefix, s.Why)
 	case p.verdict == StartsAtOldest, s.Class == WeakStart && s.Doubt:
-		startFinding(s, c, &f)
+		startFinding(p, c, &f)
 	case p.verdict == SortsWholeTable:
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
 		if c.spelledOut() || s.untexted && s.sortedOr() { // with the index it would start at the first row
 			f.Severity = Error
-			f.Action += ", and compare rows: " + c.after(s.Side)
+			f.Action += ", and compare rows: " + p.after(c)
 		}
 	case p.verdict == ReadsAllAfterCursor:
 		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
@@ -139,7 +148,7 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		}
 		if s.whole {
 			f.Message = s.Why
-			f.Action = "count in a statement of its own, without the cursor's page"
+			f.Action = "compute it in a statement of its own, without the cursor's page"
 			break
 		}
 		f.Message += s.guessed()
@@ -151,7 +160,7 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 	case s.Class == FromStart && s.apart != "" && !s.Tiny():
 		f.Rule, f.Severity = "filter-on-sort-keys", Warn
 		f.Message = fmt.Sprintf("every page starts at the list's first row, the %s %s in %s, and throws away the rows that %s does not keep: no scan can start at that", firstRow(s), s.Key, s.Node.Index, s.apart)
-		f.Action = "if it is meant as the cursor, " + strings.Replace("compare rows: (a, b) > ($1, $2)", ">", map[Side]string{Lower: ">", Upper: "<"}[s.Side], 1)
+		f.Action = "if it is meant as the cursor, compare rows: " + p.after(c)
 	default:
 		if s.Class == NoIndex {
 			f.Rule, f.Severity, f.Action = "index-not-known", Info, "give the catalog: judge it on the server"
@@ -181,8 +190,8 @@ func tiesFinding(p pageOf) []Finding {
 }
 
 // startFinding names what makes a scan start too early.
-func startFinding(s *Scan, c *Cursor, f *Finding) {
-	row := c.after(s.Side)
+func startFinding(p pageOf, c *Cursor, f *Finding) {
+	s, row := p.scan, p.after(c)
 	f.Action = "compare rows: " + row
 	switch {
 	case s.orNull:
@@ -214,7 +223,7 @@ func startFinding(s *Scan, c *Cursor, f *Finding) {
 	case OpaqueKey:
 		f.Rule = "cursor-key-hidden"
 		f.Message = "every page starts at the first row: " + s.Why
-		f.Action = hiddenAction(s, f)
+		f.Action = hiddenAction(s, row, f)
 	}
 	if s.Doubt && s.Class == WeakStart {
 		f.Severity = Info
@@ -269,12 +278,12 @@ func (j *judgement) advise() {
 
 // hiddenAction says what to do about a key that something hides from its index,
 // and takes an expression, which may be meant, for a warning.
-func hiddenAction(s *Scan, f *Finding) string {
+func hiddenAction(s *Scan, row string, f *Finding) string {
 	switch {
 	case strings.Contains(s.Why, "a test of its truth"):
 		return "compare the key outside the test: IS NOT FALSE and the like keep rows for which the comparison is NULL"
 	case strings.Contains(s.Why, "a CASE that gives a number"):
-		return "write the condition under which it gives that number, as a comparison of rows: (a, b) " + map[Side]string{Lower: ">", Upper: "<"}[s.Side] + " ($1, $2)"
+		return "write the condition under which it gives that number, as a comparison of rows: " + row
 	case strings.Contains(s.Why, "a CASE"), strings.Contains(s.Why, "a COALESCE"):
 		return "make the first page and the next page two statements"
 	case strings.Contains(s.Why, "a cast"):

@@ -26,18 +26,22 @@ func JudgePlan(source string, planJSON []byte, c Catalog) (*Result, error) {
 	j.readText()
 	j.plan = Plan{Tree: tree, Raw: planJSON}
 	namePlainOutputs(tree)
-	j.out.Scans = Scans(tree, c, &Known{Query: j.query})
+	known := &Known{Query: j.query}
+	known.Window, known.WindowBy = j.cursor.readsOn(j.norm.SQL)
+	j.out.Scans = Scans(tree, c, known)
 	for _, s := range j.out.Scans {
 		s.untexted = j.query == nil
 	}
 	j.out.PageRows = j.pageRows()
 	j.page = pageVerdict(j.out.Scans, j.cursor, j.out.PageRows)
+	j.page.order = j.order()
 	j.out.Verdict = j.page.verdict
 	j.out.Plans = append(j.out.Plans, caseOf("given", j.plan, j.out.Scans))
 	j.out.Findings = append(j.out.Findings, verdictFindings(j.page, j.out.Scans, j.cursor, j.out.PageRows)...)
 	if j.query != nil {
 		j.facts = FactsFrom(j.query, c, nil)
 		j.out.Findings = append(j.out.Findings, j.smells()...)
+		j.dropSortOfNumbers()
 	}
 	if c == nil && j.page.scan != nil {
 		j.out.Findings = append(j.out.Findings, Finding{

@@ -32,6 +32,7 @@ func SmellRules() []Rule {
 		{"strict-bound", Error, "a bound with > or < beside the cursor cuts off the rows that tie with the last row of the page before"},
 		{"independent-keys", Warn, "each key is compared by itself: as a cursor, it never shows a row behind it whose second key is smaller"},
 		{"cursor-against-order", Error, "the cursor's condition is not what comes after the last row in the order of the page"},
+		{"cursor-on-other-key", Warn, "the page starts after a value of another key than the first of its sort: rows are lost, or come again, where the two orders differ (an info where it may be a plain filter)"},
 		{"precedence-bug", Error, "AND binds tighter than OR: a filter holds in one branch of the cursor only (a warning where parentheses say so)"},
 		{"unique-key-needed", Warn, "the page continues with > or < on a key that several rows share: those left on the page boundary are lost"},
 		{"missing-tiebreaker", Warn, "the sort is not unique, so rows with equal keys may come in another order on the next page"},
@@ -139,6 +140,7 @@ func (s *smeller) block(b *sqltext.Block) {
 			s.tiebreaker(b, keys)
 			if c == nil {
 				s.backwards(b, keys)
+				s.otherKey(b, keys)
 			} else {
 				s.hiddenSort(c)
 			}

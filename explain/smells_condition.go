@@ -20,7 +20,7 @@ func (s *smeller) spelling(c *Cursor) {
 	case FormCase:
 		at("case-cursor", "use one statement for the first page and one for the next", "the cursor is inside CASE")
 	case FormJoined:
-		at("joined-cursor", "compare with a sub-select: (a, b) "+map[bool]string{false: ">", true: "<"}[c.Keys[0].Desc]+" (SELECT a, b FROM … WHERE id = $1)", "the cursor's values come from a joined row")
+		at("joined-cursor", "compare with a sub-select over its table: "+c.afterSelect(), "the cursor's values come from a joined row")
 	}
 	if c.Loose != nil {
 		s.about("loose-start", c.Loose, "add the cursor's own bound", "%s gives the scan its start, not the cursor", oneLine(c.Loose.Text()))

@@ -26,13 +26,29 @@ func (w *walker) indexScan(n *plan.Node, at place) *Scan {
 	default:
 		w.walkKeys(s, at)
 	}
-	switch {
-	case !at.limited:
+	if !at.limited {
 		s.unlimited()
-	case at.whole && s.Class == Seek && s.scanned() > fewSorted:
-		s.Class, s.Why, s.whole = PartSort, "a window over all rows, OVER (), reads all rows behind the cursor for each page", true
 	}
 	return s
+}
+
+// window turns the class of a scan that a window function reads on behind the page:
+// to the end, or to that of a partition of many rows.
+func (s *Scan) window(k *Known) {
+	why := k.Window + " needs all rows behind the cursor for the first, so each page reads them"
+	if len(k.WindowBy) > 0 {
+		rows := 0.0
+		for i, column := range k.WindowBy {
+			if n := s.sharing(column); i == 0 || n < rows {
+				rows = n
+			}
+		}
+		if rows <= manyPerValue {
+			return
+		}
+		why = fmt.Sprintf("%s needs all rows with the same %s, about %.0f, for the first, so each page reads them", k.Window, strings.Join(k.WindowBy, " and "), rows)
+	}
+	s.Class, s.Why, s.whole = PartSort, why, true
 }
 
 // unlimited turns the class of a scan that feeds no limit: it has to read to the
@@ -114,6 +130,7 @@ func (w *walker) decide(s *Scan, c conditions, key Key, k IndexKey) {
 			}
 		}
 	case implies:
+		_, s.ranged = Implied(c.filter, key, -s.Side)
 		s.Class, s.Bound = PrefixScan, boundText(key, s.Side, implied.Values)
 		s.Why = fmt.Sprintf("the filter implies %s, but the index condition does not have it", s.Bound)
 		if s.orNull = implied.NotNull; s.orNull {

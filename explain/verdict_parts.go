@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
-	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // processes is what the rows of a node below a Gather have to be multiplied by: they
@@ -71,19 +70,4 @@ func (s *Scan) entriesOf(n *plan.Node) float64 {
 		break
 	}
 	return share * s.Table.Rows
-}
-
-// overAll reports a window without order or partition, OVER (), in a statement: the
-// last row decides what stands in the first.
-func overAll(sql string) bool {
-	var words []string
-	for _, t := range sqltext.Lex(sql) {
-		if text := t.Text(sql); strings.TrimSpace(text) != "" {
-			words = append(words, strings.ToLower(text))
-		}
-		if n := len(words); n >= 3 && words[n-3] == "over" && words[n-2] == "(" && words[n-1] == ")" {
-			return true
-		}
-	}
-	return false
 }

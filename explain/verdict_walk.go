@@ -28,6 +28,7 @@ type Scan struct {
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
 	apart            string  // what its filter says of the page's keys though no scan can start there, "" for nothing
+	ranged           bool    // what its filter bounds it bounds on both sides: values and ranges are no cursor
 	orNull           bool    // Bound does not hold where key and cursor are both NULL
 	untexted         bool    // there is no text that would tell whether the plan has a cursor
 	whole            bool    // a window over all rows reads it to its end
@@ -101,9 +102,10 @@ type Known struct {
 	// Reuses says that the statement's author numbers parameters and uses one
 	// twice, so that two numbers are two values.
 	Reuses bool
-	// Whole says that the text has a window over all rows, which plans before 18 do
-	// not tell from one that goes on row by row.
-	Whole bool
+	// Window is the call of a window function that needs all rows, or all that share
+	// the values of WindowBy, for the first; "" for none.
+	Window   string
+	WindowBy []string
 	// Query is the statement, nil for unknown: messages say its names.
 	Query *sqltext.Query
 }
@@ -143,10 +145,13 @@ func (w *walker) visit(n *plan.Node, at place) {
 	}
 	if k := len(w.scans); n.Relation != "" && k > 0 && w.scans[k-1].Node == n {
 		w.scans[k-1].orders = at.keyed != "" && n.Alias == at.keyed
+		if s := w.scans[k-1]; at.whole && (s.Class == Seek || s.Class == PartSort) && s.scanned() > fewSorted {
+			s.window(w.known)
+		}
 	}
 	for i, child := range n.Children {
 		p := below(n, child, i, at)
-		p.whole = p.limited && n.Type != "Limit" && (at.whole || n.Type == "WindowAgg" && w.known != nil && w.known.Whole)
+		p.whole = p.limited && n.Type != "Limit" && (at.whole || n.Type == "WindowAgg" && w.known != nil && w.known.Window != "")
 		w.visit(child, p)
 	}
 }
