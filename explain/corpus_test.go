@@ -295,7 +295,7 @@ func cursorRows(t *testing.T, conn *corpusConn, f corpusFile) [][]string {
 		t.Fatal(err)
 	}
 	rows, err := conn.Query(t.Context(), fmt.Sprintf(`
-		SELECT ARRAY(SELECT quote_literal(e.value) FROM json_each_text(to_json(c)) e)
+		SELECT ARRAY(SELECT quote_nullable(e.value) FROM json_each_text(to_json(c)) e)
 		FROM (SELECT c, row_number() OVER () AS i, count(*) OVER () AS n FROM (%s) c) x
 		WHERE i IN (SELECT 1 + (n * at)::bigint FROM unnest($1::float8[]) at) ORDER BY i`, f.cursor), cursorShares)
 	if err != nil {

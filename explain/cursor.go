@@ -30,7 +30,8 @@ const (
 	FormNullBranch  Form = "or-nulls"     // … OR a IS NULL
 	FormOptionalOr  Form = "optional-or"  // $1 IS NULL OR a > $1 OR …
 	FormOptionalRow Form = "optional-row" // $1 IS NULL OR (a, b) > ($1, $2)
-	FormCase        Form = "case"         // CASE WHEN … THEN (a, b) > … ELSE true END
+	FormCase        Form = "case"         // CASE WHEN … THEN (a, b) > … ELSE true END, CASE WHEN a > $1 THEN 1 … END = 1
+	FormCoalesce    Form = "coalesce"     // a > COALESCE($1, a)
 	FormJoined      Form = "joined"       // a > c.a OR …: the cursor is a row of a joined table
 )
 

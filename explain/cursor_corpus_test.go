@@ -23,7 +23,9 @@ func formOf(shape string) Form {
 		return FormOr
 	case "join-cursor", "joined":
 		return FormJoined
-	case "case-row":
+	case "coalesce":
+		return FormCoalesce
+	case "case-row", "case-plain":
 		return FormCase
 	case "or-isnull-param":
 		return FormOptionalOr

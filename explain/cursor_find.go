@@ -93,6 +93,9 @@ func (c *Cursor) look() bool {
 		c.Form = form
 		c.Term = *main
 		core := c.core(*main)
+		if form == FormCase || form == FormCoalesce {
+			_, core = c.hidesCursor(*main)
+		}
 		c.part = core.Whole
 		c.Bound, _ = c.boundOf(core)
 		c.collect(core)
@@ -137,7 +140,7 @@ func (t Term) direct(key Key, side Side) bool {
 
 // rank orders the forms of one conjunct by how surely they are the cursor.
 func rank(f Form) int {
-	for i, g := range []Form{FormOr, FormNot, FormNullBranch, FormOptionalOr, FormOptionalRow, FormCase, FormBoundedOr} {
+	for i, g := range []Form{FormOr, FormNot, FormNullBranch, FormOptionalOr, FormOptionalRow, FormCase, FormCoalesce, FormBoundedOr} {
 		if f == g {
 			return i
 		}
@@ -150,6 +153,9 @@ func rank(f Form) int {
 func (c *Cursor) spelled(t Term) Form {
 	if notFalseOf(t.Expr) != nil && !t.Not {
 		return c.opened(t)
+	}
+	if f, _ := c.hidesCursor(t); f != "" {
+		return f
 	}
 	key := c.Keys[0].Key
 	t = c.core(t)
@@ -177,7 +183,7 @@ func (c *Cursor) spelled(t Term) Form {
 		return FormNot
 	case ok:
 		return FormOr
-	case e.Kind == sqltext.Or && !t.Not && nullBranches(e, key, c.Side) != nil:
+	case c.amongNulls(t.Whole):
 		return FormNullBranch
 	case e.Kind == sqltext.Or && !t.Not && c.tieBreak(e):
 		return FormBoundedOr // needs a start beside it
@@ -202,7 +208,7 @@ func (c *Cursor) core(t Term) Term {
 		return t
 	}
 	key := c.Keys[0].Key
-	if _, ok := Implied(e, key, c.Side); !ok && nullBranches(e, key, c.Side) == nil {
+	if _, ok := Implied(e, key, c.Side); !ok && !c.amongNulls(e) {
 		return t
 	}
 	return Term{Expr: e, Whole: e}
@@ -266,27 +272,6 @@ func unguarded(e *sqltext.Expr, guards []*sqltext.Expr) *sqltext.Expr {
 		}
 	}
 	return nil
-}
-
-// nullBranches returns the branches of an OR that are about rows whose key is
-// NULL, if every other branch bounds the key.
-func nullBranches(e *sqltext.Expr, key Key, side Side) []*sqltext.Expr {
-	var nulls []*sqltext.Expr
-	bounded := false
-	for _, a := range e.Args {
-		if b, ok := Implied(a, key, side); ok && len(b.Guards) == 0 && !b.NotNull {
-			_, far := Implied(a, key, -side)
-			bounded = bounded || !far
-		} else if requiresNull(a, key) {
-			nulls = append(nulls, a)
-		} else {
-			return nil
-		}
-	}
-	if !bounded {
-		return nil
-	}
-	return nulls
 }
 
 // requiresNull: e is true only for rows whose key is NULL.

@@ -11,15 +11,16 @@ type FixKind string
 
 // Kinds of rewrites, in the order of preference.
 const (
-	RowComparison FixKind = "row-comparison" // the cursor as one row comparison
-	BoundAndRow   FixKind = "bound-and-row"  // the same with the bound before it, which prunes partitions
-	AddBound      FixKind = "add-bound"      // the bound before the condition, which stays
-	UnionAll      FixKind = "union-all"      // the rows with a NULL key as a query of their own
-	RowSubselect  FixKind = "row-subselect"  // the joined cursor row as a sub-select in a row comparison
-	TwoStatements FixKind = "two-statements" // one for the first page, one for the next
-	GuardedBound  FixKind = "guarded-bound"  // a bound that is infinite on the first page
-	CastValue     FixKind = "cast-value"     // the values cast to the types of the keys
-	NullsOrder    FixKind = "nulls-order"    // NULLS FIRST or LAST as an index has it, for keys that are NOT NULL
+	RowComparison FixKind = "row-comparison"   // the cursor as one row comparison
+	BoundAndRow   FixKind = "bound-and-row"    // the same with the bound before it, which prunes partitions
+	AddBound      FixKind = "add-bound"        // the bound before the condition, which stays
+	UnionAll      FixKind = "union-all"        // the rows with a NULL key as a query of their own
+	RowSubselect  FixKind = "row-subselect"    // the joined cursor row as a sub-select in a row comparison
+	TwoStatements FixKind = "two-statements"   // one for the first page, one for the next
+	GuardedBound  FixKind = "guarded-bound"    // a bound that is infinite on the first page
+	CastValue     FixKind = "cast-value"       // the values cast to the types of the keys
+	PlainCompare  FixKind = "plain-comparison" // the comparison without the CASE or COALESCE round it
+	NullsOrder    FixKind = "nulls-order"      // NULLS FIRST or LAST as an index has it, for keys that are NOT NULL
 )
 
 // Candidate is a rewrite of a statement. Whether it is faster is for the planner
@@ -38,6 +39,7 @@ type Candidate struct {
 	Assumes    []string // what must be true besides the text; empty: same rows in any case
 	Proof      []string // why the rows are the same, line by line
 	Claim      *Claim   // what the server can be asked to prove; nil without a bound
+	Exact      bool     // Proof says it all: nothing is left to ask the server
 	Fault      string   // rule of an error in the page that the rewrite keeps, for it keeps the rows; "" for none
 }
 
@@ -108,8 +110,11 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 		w.twoStatements()
 		w.factored()
 		w.guardedBound()
+		w.plain()
+	case FormCoalesce:
+		w.plain()
 	case FormNullBranch:
-		w.unionAll()
+		w.unionAll(false)
 		w.factored()
 	case FormJoined: // the values may be known all the same: of a row of parameters, or outside a LATERAL
 		w.row(false)

@@ -183,7 +183,7 @@ func TestBoundsAreSound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c := RecogniseCursor(q); c != nil {
-			for _, x := range rewrites(q, c, facts) {
+			for _, x := range append(rewrites(q, c, facts), TieFixes(q, c, facts)...) {
 				fixes[x.Kind]++
 				given := "true"
 				if x.Kind == GuardedBound || x.Kind == TwoStatements || strings.Contains(cond, "distinct from") || strings.Contains(cond, "coalesce") || strings.Contains(cond, "is not false") { // the facts say NOT NULL
@@ -230,12 +230,12 @@ func TestKeysetsAreRewritten(t *testing.T) {
 		}
 		c := RecogniseCursor(q)
 		if c == nil {
-			if !k.plain {
+			if !k.plain || k.apart {
 				t.Errorf("no cursor: %s", sql)
 			}
 			continue
 		}
-		rows := 0
+		rows, unions := 0, kinds[UnionAll]
 		facts := Facts{}
 		given := "true"
 		if j.r.IntN(2) == 0 { // the keys are known to be NOT NULL
@@ -248,6 +248,9 @@ func TestKeysetsAreRewritten(t *testing.T) {
 			}
 			j.candidate(q, c, x, given)
 		}
+		if k.apart && kinds[UnionAll] == unions {
+			t.Errorf("no union for %s (%s)", sql, c.Form)
+		}
 		if rows == 0 && !k.plain && c.Form != FormRow && c.Form != FormBoundedRow {
 			t.Errorf("no row comparison for %s (%s)", sql, c.Form)
 		}
@@ -259,7 +262,7 @@ func TestKeysetsAreRewritten(t *testing.T) {
 		j.decide(sql)
 	}
 	t.Logf("fixes %v", kinds)
-	if kinds[RowComparison] == 0 || kinds[AddBound] == 0 {
+	if kinds[RowComparison] == 0 || kinds[AddBound] == 0 || kinds[UnionAll] == 0 || kinds[PlainCompare] == 0 || kinds[TwoStatements] == 0 {
 		t.Error("nothing was put to the test")
 	}
 }

@@ -24,7 +24,7 @@ func randomOp(r *rand.Rand) string { return pick(r, "<", "<=", "=", ">=", ">", "
 func randomTerm(r *rand.Rand, depth int) string {
 	key := pick(r, "a", "a", "a", "b", "c")
 	if depth == 0 || r.IntN(5) == 0 {
-		switch r.IntN(13) {
+		switch r.IntN(16) {
 		case 0:
 			return randomValue(r) + " " + randomOp(r) + " " + key
 		case 1:
@@ -43,6 +43,10 @@ func randomTerm(r *rand.Rand, depth int) string {
 			return pick(r, "true", "false", "null::boolean", "a > b", "b = c", "coalesce(a, b) > $1", "a = any(array[$1, $2])")
 		case 8:
 			return key + pick(r, " is not distinct from ", " is not distinct from ", " is distinct from ") + randomValue(r)
+		case 9:
+			return key + " " + randomOp(r) + fmt.Sprintf(" coalesce($%d, %s)", 1+r.IntN(3), pick(r, key, key, key, "b", "'2024-01-02'"))
+		case 10:
+			return fmt.Sprintf("(a, b) %s (coalesce($%d, a), %s)", pick(r, "<", "<=", ">", ">=", "=", "<>"), 1+r.IntN(3), pick(r, "coalesce($2, b)", "$2", "coalesce($1, b)"))
 		}
 		return key + " " + randomOp(r) + " " + randomValue(r)
 	}
@@ -51,7 +55,13 @@ func randomTerm(r *rand.Rand, depth int) string {
 	for i := range parts {
 		parts[i] = randomTerm(r, depth-1)
 	}
-	switch r.IntN(9) {
+	switch r.IntN(11) {
+	case 9:
+		return "case when " + parts[0] + " then " + pick(r, "1", "1", "0", "null") + " when " + parts[1] + " then " + pick(r, "1", "0") +
+			pick(r, "", " else 0", " else 1") + " end " + pick(r, "= 1", "> 0", "<> 0", "<= 1")
+	case 10:
+		return "case when " + parts[0] + " then " + pick(r, "true", "false") + " when " + parts[1] + " then " + pick(r, "true", parts[n-1]) +
+			" else " + pick(r, "false", parts[0]) + " end" + pick(r, "", " = true", " is true")
 	case 0:
 		return "not (" + parts[0] + ")"
 	case 1:
@@ -72,6 +82,7 @@ func randomOrder(r *rand.Rand) string {
 type keyset struct {
 	where, order string
 	plain        bool // cannot be one row comparison: a filter sits inside it
+	apart        bool // takes more than one query: it goes on among NULLs, or behind them
 }
 
 // randomKeyset writes a lexicographic condition: flat, nested, in conjunctive
@@ -93,7 +104,13 @@ func randomKeyset(r *rand.Rand) keyset {
 			"(b <> $6 or c = $5)", "case when $6 is null then true else b > $5 end", "(a > b or c > $5 and $6 is null)", "not (c < $5 and b > $6)")
 	}
 	var where string
-	switch r.IntN(6) {
+	switch r.IntN(9) {
+	case 6:
+		return keyset{where: g.amongNulls(), order: strings.Join(order, ", "), plain: true, apart: !strings.HasPrefix(g.every, "b = any")}
+	case 7:
+		return keyset{where: g.cased(), order: strings.Join(order, ", "), plain: g.every != ""}
+	case 8:
+		return keyset{where: g.coalesced(), order: strings.Join(order, ", "), plain: true}
 	case 0:
 		where = g.nested(0)
 	case 1:
@@ -154,6 +171,7 @@ type generator struct {
 	twice     bool
 	inclusive bool
 	every     string // what every branch repeats, "" for nothing
+	from      int    // the number of keys before these
 }
 
 // value of a key; with twice, equalities use another parameter.
@@ -161,7 +179,7 @@ func (g generator) value(i int, eq bool) string {
 	if g.twice && eq {
 		return fmt.Sprintf("$%d", i+4)
 	}
-	return fmt.Sprintf("$%d", i+1)
+	return fmt.Sprintf("$%d", i+g.from+1)
 }
 
 func (g generator) cmp(i int, op string) string {
@@ -206,7 +224,7 @@ func (g generator) flat() string {
 		branches = append(branches, b)
 	}
 	if g.r.IntN(4) == 0 {
-		never := "a = $1 and false"
+		never := g.keys[0] + " = $1 and false"
 		if g.every != "" {
 			never += " and " + g.every
 		}
@@ -268,4 +286,77 @@ func (g generator) conjunctive() string {
 		parts = append(parts, "("+strings.Join(ors, " or ")+")")
 	}
 	return strings.Join(parts, " and ")
+}
+
+// amongNulls goes on behind a value or among the NULLs of the first key, wherever they
+// are in the order, or where its value tells.
+func (g generator) amongNulls() string {
+	key := g.keys[0]
+	later := generator{r: g.r, keys: g.keys[1:], desc: g.desc[1:], inclusive: g.inclusive, from: 1}
+	among := key + " is null and (" + later.flat() + ")"
+	if g.every != "" {
+		among += " and " + g.every
+	}
+	if g.r.IntN(3) == 0 {
+		among = "(" + among + ")"
+	}
+	all, null := key+" is not null", key+" is null"
+	switch g.r.IntN(8) {
+	case 0:
+		return g.shuffle([]string{among, all}, " or ")
+	case 1:
+		return "not (" + key + " is null and not (" + later.flat() + "))"
+	case 2:
+		return g.shuffle([]string{g.flat(), null}, " or ")
+	case 3: // NULLs first
+		return g.shuffle([]string{"$1 is not null and (" + g.flat() + ")", "$1 is null and (" + g.shuffle([]string{among, all}, " or ") + ")"}, " or ")
+	case 4: // NULLs last
+		return g.shuffle([]string{"$1::date is not null and (" + g.shuffle([]string{g.flat(), null}, " or ") + ")", "$1 is null and " + among}, " or ")
+	case 5:
+		return g.shuffle([]string{g.flat(), "$1 is null and " + all, "$1 is null and " + among}, " or ")
+	case 6:
+		return key + " is not distinct from $1 and (" + later.flat() + ") or " + g.after(0) + " or " + null + " and $1 is not null"
+	}
+	return g.shuffle([]string{g.flat(), key + " is null and $1 is not null", among + " and $1 is null"}, " or ")
+}
+
+// cased gives a number or a truth for each branch.
+func (g generator) cased() string {
+	yes, no, end := "1", "0", " = 1"
+	if g.r.IntN(2) == 0 {
+		yes, no, end = "true", "false", pick(g.r, "", " = true", " is true")
+	}
+	s := "case"
+	for i := range g.keys {
+		parts := []string{g.after(i)}
+		for j := range i {
+			parts = append(parts, g.cmp(j, "="))
+		}
+		s += " when " + g.shuffle(parts, " and ") + " then " + yes
+		if g.r.IntN(3) == 0 && !g.twice { // behind it nothing else can be true of such rows
+			s += " when " + g.keys[0] + " " + map[bool]string{false: "<", true: ">"}[g.desc[0]] + " $1 then " + no
+		}
+	}
+	return s + pick(g.r, "", " else "+no) + " end" + end
+}
+
+// coalesced compares with the row's own key where there is no value.
+func (g generator) coalesced() string {
+	var values []string
+	for i, k := range g.keys {
+		values = append(values, fmt.Sprintf("coalesce($%d, %s)", i+1, k))
+	}
+	op := map[bool]string{false: ">", true: "<"}[g.desc[0]]
+	if g.inclusive {
+		op += "="
+	}
+	switch g.r.IntN(3) {
+	case 0:
+		return g.keys[0] + " " + op + " " + values[0]
+	case 1:
+		return "(" + strings.Join(g.keys, ", ") + ") " + op + " (" + strings.Join(values, ", ") + ")"
+	}
+	second := pick(g.r, values[1], "$2")
+	tie := g.keys[0] + " = " + values[0] + " and " + g.keys[1] + map[bool]string{false: " > ", true: " < "}[g.desc[1]] + second
+	return g.shuffle([]string{g.keys[0] + " " + op[:1] + " " + values[0], "(" + tie + ")"}, " or ")
 }

@@ -2,61 +2,56 @@ package explain
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
-// unionAll splits a cursor with an IS NULL branch into two queries: the rows
-// after the cursor and the rows with a NULL key. No row is in both.
-func (w *rewriter) unionAll() {
-	c, b := w.c, w.c.Block
-	whole := c.Term.Whole
-	if c.Page != b || !w.splittable(b) || whole.Kind != sqltext.Or || c.Term.Not {
-		return
-	}
-	nulls := nullBranches(whole, c.Keys[0].Key, c.Side)
-	w.union(nulls, fmt.Sprintf("%s is true only for rows with %s IS NULL, the other branches only for rows without: no row is in both", oneLine(texted(nulls)), c.Keys[0].Text))
-}
-
-// union reads some branches of the cursor's OR, which have no row in common with
-// the others, in a query of their own; apart says why they have none.
-func (w *rewriter) union(some []*sqltext.Expr, apart string) {
-	b, whole := w.c.Block, w.c.Term.Whole
-	var rest []*sqltext.Expr
-	for _, a := range whole.Args {
-		if !slices.Contains(some, a) {
-			rest = append(rest, a)
-		}
-	}
+// union reads the rows of each condition, of which no two have a row in common, in a
+// query of its own; apart says why they have none.
+func (w *rewriter) union(conditions, apart []string) {
+	b := w.c.Block
 	order, ok := w.outerOrder(b)
-	if !ok || len(some) == 0 || len(rest) == 0 {
+	if !ok || len(conditions) < 2 {
 		return
 	}
-	first, proof := w.branch(b, whole, rest)
-	second, more := w.branch(b, whole, some)
-	text := "(" + first + ")\n" + w.word("UNION ALL") + "\n(" + second + ")\n" + order
-	w.add(Candidate{
-		Kind: UnionAll, Edits: []sqltext.Edit{{Start: b.Start, End: b.End, Text: text}},
-		Proof: append(append([]string{
-			apart, "each part gives its first rows in the same order, so the first rows of both together are those of the whole",
-		}, proof...), more...),
-	})
+	exact := true
+	proof := append(apart, "each part gives its first rows in the same order, so the first rows of all together are those of the whole")
+	parts := make([]string, len(conditions))
+	for i, text := range conditions {
+		part := w.branch(text)
+		parts[i], exact = "("+part.SQL+")", exact && part.Exact
+		proof = append(proof, part.Proof...)
+	}
+	text := strings.Join(parts, "\n"+w.word("UNION ALL")+"\n") + "\n" + order
+	w.add(Candidate{Kind: UnionAll, Edits: []sqltext.Edit{{Start: b.Start, End: b.End, Text: text}}, Proof: proof, Exact: exact})
 }
 
 // TieFixes splits a cursor whose first key has few values, so that no single scan
-// can start at it: the rows that share the cursor's value, and those behind it.
+// can start at it: the rows that share the cursor's value, those behind it, and those
+// with a NULL where the cursor has a branch for them.
 func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
-	if c == nil || c.Form != FormOr || c.Hidden || c.Term.Not || c.Term.Whole.Kind != sqltext.Or || len(c.Keys[0].Values) != 1 {
+	if c == nil || c.Hidden {
 		return nil
 	}
 	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}
-	key, value := c.Keys[0].Key, c.Keys[0].Values[0]
-	if c.Page != c.Block || !w.splittable(c.Block) || f.unstable(value) != "" {
-		return nil
+	if c.Form == FormNullBranch {
+		w.unionAll(true)
+	} else if conditions, apart := w.ties(); len(conditions) > 0 && c.Page == c.Block && w.splittable(c.Block) {
+		w.union(conditions, []string{apart})
 	}
-	var ties []*sqltext.Expr
+	return w.out
+}
+
+// ties are the conditions of the rows that share the cursor's value of the first key
+// and of those behind it, and why no row is in both; nil where it is not so simple.
+func (w *rewriter) ties() (conditions []string, apart string) {
+	c := w.c
+	if c.Form != FormOr || c.Term.Not || c.Term.Whole.Kind != sqltext.Or || len(c.Keys[0].Values) != 1 || w.facts.unstable(c.Keys[0].Values[0]) != "" {
+		return nil, ""
+	}
+	key, value := c.Keys[0].Key, c.Keys[0].Values[0]
+	var same, rest []*sqltext.Expr
 	for _, a := range c.Term.Whole.Args {
 		tie, behind := false, false
 		for _, t := range Conjuncts(a) {
@@ -66,13 +61,33 @@ func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 		}
 		switch {
 		case tie:
-			ties = append(ties, a)
-		case !behind:
-			return nil
+			same = append(same, a)
+		case behind:
+			rest = append(rest, a)
+		default:
+			return nil, ""
 		}
 	}
-	w.union(ties, fmt.Sprintf("%s is true only for rows with the cursor's %s, the other branches only for rows behind it: no row is in both", oneLine(texted(ties)), c.Keys[0].Text))
-	return w.out
+	if len(same) == 0 || len(rest) == 0 {
+		return nil, ""
+	}
+	return []string{w.anyOf(rest), w.factoredOr(same)}, fmt.Sprintf("%s is true only for rows with the cursor's %s, the other branches only for rows behind it: no row is in both", oneLine(texted(same)), c.Keys[0].Text)
+}
+
+// splitTies splits each of the conditions that ties can split; ok tells whether one was.
+func (w *rewriter) splitTies(conditions []string) (out []string, ok bool) {
+	for _, text := range conditions {
+		q, c := w.part(text)
+		if c != nil {
+			x := &rewriter{q: q, c: c, facts: w.facts, lower: w.lower}
+			if two, _ := x.ties(); len(two) > 0 && c.Term.Whole == c.Block.Where {
+				out, ok = append(out, two...), true
+				continue
+			}
+		}
+		out = append(out, text)
+	}
+	return out, ok
 }
 
 func texted(es []*sqltext.Expr) string {
@@ -81,6 +96,34 @@ func texted(es []*sqltext.Expr) string {
 		parts[i] = e.Text()
 	}
 	return strings.Join(parts, " OR ")
+}
+
+// factoredOr writes an OR of some branches with what all of them require before it.
+func (w *rewriter) factoredOr(branches []*sqltext.Expr) string {
+	or := &sqltext.Expr{Kind: sqltext.Or, Args: branches}
+	var parts []string
+	if len(branches) > 1 {
+		for _, e := range repeated(or) {
+			parts = append(parts, condition(e))
+		}
+		parts = append(parts, w.without(or, repeated(or)))
+	}
+	if len(parts) < 2 || parts[len(parts)-1] == "" {
+		return w.anyOf(branches)
+	}
+	return strings.Join(parts, " "+w.word("AND")+" ")
+}
+
+// anyOf writes an OR of some branches so that it can stand among ANDs.
+func (w *rewriter) anyOf(branches []*sqltext.Expr) string {
+	if len(branches) == 1 {
+		return condition(branches[0])
+	}
+	parts := make([]string, len(branches))
+	for i, e := range branches {
+		parts[i] = e.Text()
+	}
+	return "(" + strings.Join(parts, " "+w.word("OR")+" ") + ")"
 }
 
 // splittable: a plain page whose rows do not depend on each other.
@@ -96,29 +139,28 @@ func (w *rewriter) splittable(b *sqltext.Block) bool {
 	return true
 }
 
-// branch writes the block with only some branches of its cursor, in its best form.
-func (w *rewriter) branch(b *sqltext.Block, whole *sqltext.Expr, branches []*sqltext.Expr) (string, []string) {
-	parts := make([]string, len(branches))
-	for i, e := range branches {
-		parts[i] = e.Text()
-	}
-	text := strings.Join(parts, " "+w.word("OR")+" ")
-	if len(branches) > 1 {
-		text = "(" + text + ")"
-	} else {
-		text = condition(branches[0])
-	}
+// part is the block with another condition in the place of its cursor's, and the
+// cursor of that, nil for none.
+func (w *rewriter) part(text string) (*sqltext.Query, *Cursor) {
+	b, whole := w.c.Block, w.c.Term.Whole
 	sql := sqltext.Splice(w.q.SQL[b.Start:b.End], []sqltext.Edit{{Start: whole.Start - b.Start, End: whole.End - b.Start, Text: text}})
 	q, err := sqltext.ParseQuery(sql)
 	if err != nil {
-		return sql, nil
+		return &sqltext.Query{SQL: sql}, nil
 	}
-	for _, f := range Fixes(q, RecogniseCursor(q), w.facts) {
+	return q, RecogniseCursor(q)
+}
+
+// branch writes the part with a condition in its best form.
+func (w *rewriter) branch(text string) Candidate {
+	q, c := w.part(text)
+	for _, f := range Fixes(q, c, w.facts) {
 		if len(f.Assumes) == 0 && (f.Kind == RowComparison || f.Kind == AddBound) {
-			return f.SQL, f.Proof
+			f.Exact = f.Kind == RowComparison
+			return f
 		}
 	}
-	return sql, nil
+	return Candidate{SQL: q.SQL, Exact: true}
 }
 
 // outerOrder writes ORDER BY and LIMIT over the output columns; ok is false if a

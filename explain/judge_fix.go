@@ -242,6 +242,8 @@ func whyOf(c Candidate) string {
 		return "the cursor's row is looked up first, so that the scan can start at it"
 	case TwoStatements:
 		return "the first page and the next pages are two statements, each with a plan of its own"
+	case PlainCompare:
+		return "without what hides it the comparison says the same, and the planner can start the scan at it: " + c.Row
 	case CastValue:
 		return "a value of the key's type leaves the key as it is, so that its index can be used"
 	case NullsOrder:

@@ -35,7 +35,7 @@ func (j *judgement) prove(ctx context.Context, c Candidate) proof {
 		return p
 	}
 	if c.Claim == nil {
-		if (c.Kind == RowComparison || c.Kind == NullsOrder || c.Kind == TwoStatements) && len(c.Proof) > 0 {
+		if c.Exact || (c.Kind == RowComparison || c.Kind == NullsOrder || c.Kind == TwoStatements) && len(c.Proof) > 0 {
 			p.level = Proved
 		}
 		return p

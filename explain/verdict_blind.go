@@ -122,12 +122,23 @@ func caseOn(filter *sqltext.Expr, key Key, side Side) bool {
 			_, ok := Implied(t.Expr.Args[0], key, side)
 			return ok
 		}
-		if e := caseOfNumber(t.Expr); e != nil && e.Kind == sqltext.Case && !t.Not {
-			_, ok := Implied(e.Args[0], key, side)
-			return ok && len(e.Args) > 3 // a single WHEN is a filter as well
+		e := caseOfNumber(t.Expr)
+		if e == nil {
+			e = t.Expr
+		}
+		if _, ok := Implied(firstArg(e), key, side); e.Kind == sqltext.Case && !t.Not && ok && len(e.Args) > 3 { // a single WHEN is a filter as well
+			return true
 		}
 		return t.Expr.Kind == sqltext.Case && !t.Not && caseCursor(t.Expr, key, side) != nil
 	})
+}
+
+// firstArg is the first operand, nil for none.
+func firstArg(e *sqltext.Expr) *sqltext.Expr {
+	if len(e.Args) == 0 {
+		return nil
+	}
+	return e.Args[0]
 }
 
 // comparands lists what a filter compares by an inequality or a row comparison,

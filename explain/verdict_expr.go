@@ -110,7 +110,7 @@ func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 		if e := caseOfNumber(c.Expr); e != nil && !c.Not && comparesInside(e, key) {
 			return "a CASE that gives a number"
 		}
-		if v, _ := coalesced(c.Expr, key, side); v != nil && !c.Not {
+		if !c.Not && coalesced(c.Expr, key, side) {
 			return "a COALESCE"
 		}
 		if c.Expr.Kind == sqltext.Func && comparesInside(c.Expr, key) {

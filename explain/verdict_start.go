@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,49 +38,75 @@ func sideIn(k IndexKey, n *plan.Node) Side {
 
 // startsAtNulls reports a cursor that stands among the rows whose first key is NULL,
 // where those come first: "K IS NULL AND later > v OR K IS NOT NULL". An OR of both
-// is no index condition. parts counts the two kinds of branches, switches that do
-// not look at the row left out.
-func startsAtNulls(filter *sqltext.Expr, keys []sidedKey) bool {
+// is no index condition. only says that it can stand nowhere else: no branch bounds K.
+func startsAtNulls(filter *sqltext.Expr, keys []sidedKey) (found, only bool) {
 	for _, c := range Conjuncts(filter) {
 		if c.Not || c.Expr.Kind != sqltext.Or {
 			continue
 		}
-		if nulls, others, ok := nullParts(c.Expr, keys); ok && nulls > 0 && others > 0 {
-			return true
+		if p, ok := nullPartsOf(c.Expr, keys); ok && p.nulls+p.later > 0 && p.others > 0 {
+			return true, p.bounds == 0
 		}
 	}
-	return false
+	return false, false
 }
 
-// nullParts counts the branches that go on among the rows with a NULL key and those
-// about rows with one; ok is false where some branch is neither.
-func nullParts(e *sqltext.Expr, keys []sidedKey) (nulls, others int, ok bool) {
+// nullParts counts the branches of a cursor, switches that do not look at the row
+// left out.
+type nullParts struct {
+	nulls  int // that go on among the rows with a NULL key
+	others int // that are about rows with a key
+	bounds int // of those: that bound it
+	later  int // that bound a later key alone
+}
+
+// nullPartsOf counts; ok is false where some branch is none of these, or where a later
+// key is bounded beside branches that do more than leave the NULLs out.
+func nullPartsOf(e *sqltext.Expr, keys []sidedKey) (p nullParts, ok bool) {
 	first := keys[0]
+	later := slices.ContainsFunc(keys[1:], func(k sidedKey) bool {
+		b, ok := Implied(e, k.Key, k.side)
+		return ok && len(b.Guards) == 0
+	})
 	if e.Kind == sqltext.Or {
 		for _, a := range e.Args {
-			n, o, ok := nullParts(a, keys)
+			q, ok := nullPartsOf(a, keys)
 			if !ok {
-				return 0, 0, false
+				return p, false
 			}
-			nulls, others = nulls+n, others+o
+			p.nulls, p.others, p.bounds, p.later = p.nulls+q.nulls, p.others+q.others, p.bounds+q.bounds, p.later+q.later
 		}
-		return nulls, others, true
+		return p, p.later == 0 || p.bounds == 0
 	}
 	if requiresNull(e, first.Key) {
-		for _, k := range keys[1:] {
-			if b, ok := Implied(e, k.Key, k.side); ok && len(b.Guards) == 0 {
-				return 1, 0, true
-			}
-		}
-		return 0, 0, false
+		return nullParts{nulls: 1}, later
 	}
 	if e.Kind == sqltext.And { // a switch, and what it lets through
 		if rest := slices.DeleteFunc(slices.Clone(e.Args), isGuard); len(rest) == 1 && len(rest) < len(e.Args) {
-			return nullParts(rest[0], keys)
+			return nullPartsOf(rest[0], keys)
 		}
 	}
-	_, bounds := Implied(e, first.Key, first.side)
-	return 0, 1, bounds || slices.ContainsFunc(Conjuncts(e), func(t Term) bool { return requiresNotNull(t, first.Key) })
+	switch _, bounds := Implied(e, first.Key, first.side); {
+	case bounds:
+		return nullParts{others: 1, bounds: 1}, true
+	case slices.ContainsFunc(Conjuncts(e), func(t Term) bool { return requiresNotNull(t, first.Key) }):
+		return nullParts{others: 1}, true
+	}
+	return nullParts{later: 1}, later && !mentions(e, first.Key)
+}
+
+// nullRows estimates the rows with a NULL in the column among those that Fixed leaves,
+// -1 when it is not known.
+func (s *Scan) nullRows(column string) float64 {
+	c := s.Table.column(column)
+	if c == nil || c.NullFrac == nil || s.Table.Rows < 0 {
+		return -1
+	}
+	rows := s.Table.Rows * *c.NullFrac
+	if s.Prefix > 0 {
+		rows = min(rows, s.Prefix)
+	}
+	return rows
 }
 
 // requiresNotNull: the term is "K IS NOT NULL".
@@ -87,22 +114,39 @@ func requiresNotNull(t Term, key Key) bool {
 	return (t.Expr.Kind == sqltext.IsNotNull && !t.Not || t.Expr.Kind == sqltext.IsNull && t.Not) && key.Matches(t.Expr.Args[0])
 }
 
-// coalesced takes "K > COALESCE(v, K)" apart, a cursor that a NULL switches off:
-// value is nil for anything else.
-func coalesced(e *sqltext.Expr, key Key, side Side) (value *sqltext.Expr, op string) {
-	if e.Kind != sqltext.Compare {
-		return nil, ""
+// coalesced reports "K > COALESCE(v, K)", a cursor that a NULL switches off, also with
+// a later key behind it, in an OR or in rows.
+func coalesced(e *sqltext.Expr, key Key, side Side) bool {
+	starts := false
+	return coalescedPart(e, key, side, &starts) && starts
+}
+
+// coalescedPart reports what is true only where K is at COALESCE(v, K) or behind it;
+// starts is set where there is an inequality.
+func coalescedPart(e *sqltext.Expr, key Key, side Side, starts *bool) bool {
+	switch e.Kind {
+	case sqltext.Or:
+		return !slices.ContainsFunc(e.Args, func(a *sqltext.Expr) bool { return !coalescedPart(a, key, side, starts) })
+	case sqltext.And:
+		return slices.ContainsFunc(e.Args, func(a *sqltext.Expr) bool { return coalescedPart(a, key, side, starts) })
+	case sqltext.Compare:
+	default:
+		return false
 	}
 	l, r, op := e.Args[0], e.Args[1], e.Cmp
+	if l.Kind == sqltext.Row && r.Kind == sqltext.Row && len(l.Args) > 1 && len(l.Args) == len(r.Args) {
+		l, r = l.Args[0], r.Args[0]
+	}
 	if !key.Matches(l) {
 		l, r, op = r, l, mirrored(op)
 	}
 	x := extractor{key: key, side: side}
-	if op == "=" || !key.Matches(l) || !x.startsAt(op) || r.Kind != sqltext.Func || r.Name != "coalesce" || len(r.Args) != 2 ||
+	if !key.Matches(l) || !x.startsAt(op) || r.Kind != sqltext.Func || r.Name != "coalesce" || len(r.Args) != 2 ||
 		!x.isValue(r.Args[0]) || !key.Matches(r.Args[1]) {
-		return nil, ""
+		return false
 	}
-	return r.Args[0], op
+	*starts = *starts || op != "="
+	return true
 }
 
 // comparedTogether reports an inequality between a value and something that is made
@@ -198,7 +242,11 @@ func (s *Scan) startsAnyway(filter *sqltext.Expr, keys []sidedKey, nullsFirst bo
 	if len(keys) == 0 {
 		return
 	}
-	if nullsFirst && startsAtNulls(filter, keys) {
+	if found, only := startsAtNulls(filter, keys); nullsFirst && found {
+		if n := s.nullRows(s.Index.Keys[len(s.Fixed)].Column); only && n >= 0 && n < fewSorted {
+			s.Class, s.Why = Seek, fmt.Sprintf("the page goes on among the rows with %s IS NULL, which come first and are few: about %.0f", s.Key, n)
+			return
+		}
 		s.Class, s.Why = NullBranch, "one branch goes on among the rows with "+s.Key+" IS NULL, which come first, the others are about the rows behind them: only two scans, added up, can both start right"
 		return
 	}
@@ -218,8 +266,10 @@ func nullsTested(filter *sqltext.Expr, n *plan.Node) (found *sqltext.Expr) {
 		return nil
 	}
 	filter.Walk(func(e *sqltext.Expr) bool {
-		if e.Kind == sqltext.IsNull && e.Args[0].Kind == sqltext.Column && startsAtNulls(filter, append([]sidedKey{{Key{Expr: e.Args[0], Outer: true}, Lower}}, later...)) {
-			found = e.Args[0]
+		if e.Kind == sqltext.IsNull && e.Args[0].Kind == sqltext.Column {
+			if ok, _ := startsAtNulls(filter, append([]sidedKey{{Key{Expr: e.Args[0], Outer: true}, Lower}}, later...)); ok {
+				found = e.Args[0]
+			}
 		}
 		return found == nil
 	})
@@ -229,7 +279,6 @@ func nullsTested(filter *sqltext.Expr, n *plan.Node) (found *sqltext.Expr) {
 // coalescedIn reports a conjunct that compares the key with COALESCE(v, key).
 func coalescedIn(filter *sqltext.Expr, key Key, side Side) bool {
 	return slices.ContainsFunc(Conjuncts(filter), func(t Term) bool {
-		v, _ := coalesced(t.Expr, key, side)
-		return v != nil && !t.Not
+		return !t.Not && coalesced(t.Expr, key, side)
 	})
 }

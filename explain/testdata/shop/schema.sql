@@ -65,7 +65,18 @@ CREATE INDEX audit_happened ON audit (happened, audit_id);
 CREATE INDEX audit_rank     ON audit (rank, audit_id);
 CREATE INDEX audit_actor    ON audit (actor, audit_id);
 
+-- parcels: few are not weighed yet, a third has not left, a tenth has no lane, of which there are six
+CREATE TABLE parcel (parcel_id int PRIMARY KEY, hub int NOT NULL, lane smallint, booked timestamptz NOT NULL, weighed timestamptz, left_at timestamptz);
+INSERT INTO parcel SELECT i, h % 3, CASE WHEN h % 10 > 0 THEN h / 10 % 6 END, timestamptz '2024-02-01 00:00+00' + (i / 3) * interval '11 s',
+       CASE WHEN h % 200 > 0 THEN timestamptz '2024-02-02 00:00+00' + (h / 3) * interval '7 s' END,
+       CASE WHEN h / 3 % 3 > 0 THEN timestamptz '2024-02-03 00:00+00' + (h / 5) * interval '13 s' END
+FROM (SELECT i, ((i::bigint * 2654435761) % 1000003)::int AS h FROM generate_series(1, 60000) i) s;
+CREATE INDEX parcel_weighed ON parcel (weighed NULLS FIRST, parcel_id);
+CREATE INDEX parcel_lane    ON parcel (lane, booked, parcel_id);
+CREATE INDEX parcel_left    ON parcel (hub, left_at DESC NULLS LAST, parcel_id);
+CREATE INDEX parcel_lane_turned ON parcel (lane DESC NULLS LAST, booked, parcel_id DESC);
+
 CREATE VIEW order_list AS
 SELECT o."Id" AS order_id, o."placedAt" AS placed, o.total AS amount, o."shippedOn" AS shipped, c.label FROM "Order" o JOIN customer c ON c.customer_id = o."customerId";
-VACUUM (ANALYZE) customer; VACUUM (ANALYZE) "Order"; VACUUM (ANALYZE) reading; VACUUM (ANALYZE) message; VACUUM (ANALYZE) audit;
+VACUUM (ANALYZE) customer; VACUUM (ANALYZE) "Order"; VACUUM (ANALYZE) reading; VACUUM (ANALYZE) message; VACUUM (ANALYZE) audit; VACUUM (ANALYZE) parcel;
 ANALYZE message;

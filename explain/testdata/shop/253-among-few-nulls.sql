@@ -1,0 +1,11 @@
+-- name: among-few-nulls
+-- shape: or-nulls
+-- sort: weighed ASC NULLS FIRST, parcel_id ASC
+-- verdict: good
+-- types: int
+-- args: $c1
+-- cursor: SELECT parcel_id FROM parcel WHERE weighed IS NULL ORDER BY parcel_id
+-- note: three hundred NULLs: the page starts among them
+SELECT parcel_id, weighed FROM parcel
+WHERE weighed IS NULL AND parcel_id > $1 OR weighed IS NOT NULL
+ORDER BY weighed NULLS FIRST, parcel_id LIMIT 40;

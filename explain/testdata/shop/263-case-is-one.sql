@@ -1,0 +1,10 @@
+-- name: case-is-one
+-- shape: case-plain
+-- sort: happened ASC, audit_id ASC
+-- verdict: bad
+-- types: timestamptz, uuid
+-- args: $c1, $c2
+-- cursor: SELECT happened, audit_id FROM audit ORDER BY happened, audit_id
+SELECT audit_id FROM audit
+WHERE CASE WHEN happened > $1 THEN 1 WHEN happened = $1 AND audit_id > $2 THEN 1 ELSE 0 END = 1
+ORDER BY happened, audit_id LIMIT 40;
