@@ -49,6 +49,9 @@ func (c *Cursor) boundOf(t Term) (Bound, bool) {
 // are NULL, switch it off.
 func (c *Cursor) opened(t Term) Form {
 	inner := Term{Expr: notFalseOf(t.Expr), Whole: t.Whole}
+	if e := inner.Expr; e.Kind == sqltext.Not {
+		inner.Expr, inner.Not = e.Args[0], true
+	}
 	b, ok := c.boundOf(t)
 	if !ok {
 		return ""

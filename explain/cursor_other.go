@@ -42,12 +42,12 @@ func startsOtherwise(b *sqltext.Block, sort []SortKey) bool {
 	}
 	for _, t := range terms {
 		e := t.Expr
-		value, _ := coalesced(e, sided[0].Key, sided[0].side)
+		amongNulls, _ := startsAtNulls(e, sided)
 		number := caseOfNumber(e)
 		switch {
 		case t.Not:
-		case value != nil, number != nil && comparesInside(number, sided[0].Key), startsAtList(e, sided[0].Key, sided[0].side),
-			apart(e, sided) != nil, keys[0].NullsFirst && startsAtNulls(e, sided):
+		case coalesced(e, sided[0].Key, sided[0].side), number != nil && comparesInside(number, sided[0].Key), startsAtList(e, sided[0].Key, sided[0].side),
+			apart(e, sided) != nil, keys[0].NullsFirst && amongNulls:
 			return true
 		}
 	}

@@ -33,6 +33,9 @@ func (c *Cursor) withoutCase(e *sqltext.Expr, r reducer) *unhidden {
 	if !ok {
 		return nil
 	}
+	if e := notOthers(arms, r); e != nil {
+		return &unhidden{form: FormCase, expr: e}
+	}
 	var parts []string
 	for _, a := range arms {
 		if a.result.is == isFalse {
@@ -45,7 +48,7 @@ func (c *Cursor) withoutCase(e *sqltext.Expr, r reducer) *unhidden {
 		if a.result.is == isUnknown {
 			both = append(both, among(a.then))
 		}
-		if len(both) == 0 { // ELSE true: what the other arms are not TRUE for
+		if len(both) == 0 { // ELSE true
 			return nil
 		}
 		parts = append(parts, strings.Join(both, " "+r.and+" "))
@@ -58,6 +61,31 @@ func (c *Cursor) withoutCase(e *sqltext.Expr, r reducer) *unhidden {
 		return nil
 	}
 	return &unhidden{form: FormCase, expr: x}
+}
+
+// notOthers writes "CASE WHEN x THEN 0 WHEN y THEN 0 ELSE 1 END = 1", which is TRUE where
+// neither x nor y is, nil for anything else.
+func notOthers(arms []arm, r reducer) *sqltext.Expr {
+	last := len(arms) - 1
+	if last < 1 || arms[last].when != nil || arms[last].result.is != isTrue {
+		return nil
+	}
+	parts := make([]string, last)
+	for i, a := range arms[:last] {
+		if a.result.is != isFalse {
+			return nil
+		}
+		parts[i] = among(a.when)
+	}
+	is := " IS NOT FALSE"
+	if r.not == "not" {
+		is = " is not false"
+	}
+	e, err := sqltext.ParseExpr("(" + r.not + " (" + strings.Join(parts, " "+r.or+" ") + "))" + is)
+	if err != nil {
+		return nil
+	}
+	return e
 }
 
 // among writes an expression so that it can stand among ANDs and ORs.

@@ -39,6 +39,7 @@ type Candidate struct {
 	Assumes    []string // what must be true besides the text; empty: same rows in any case
 	Proof      []string // why the rows are the same, line by line
 	Claim      *Claim   // what the server can be asked to prove; nil without a bound
+	Parts      []*Claim // the same of the parts of a union
 	Exact      bool     // Proof says it all: nothing is left to ask the server
 	Fault      string   // rule of an error in the page that the rewrite keeps, for it keeps the rows; "" for none
 }
@@ -109,8 +110,8 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	case FormOptionalOr, FormOptionalRow, FormCase:
 		w.twoStatements()
 		w.factored()
-		w.guardedBound()
 		w.plain()
+		w.guardedBound()
 	case FormCoalesce:
 		w.plain()
 	case FormNullBranch:

@@ -107,7 +107,7 @@ func (j *rowJudge) candidate(q *sqltext.Query, c *Cursor, x Candidate, given str
 			for _, v := range k.Values[min(1, len(k.Values)):] {
 				given += fmt.Sprintf(" and (%s) is not distinct from (%s)", k.Values[0].Text(), v.Text())
 			}
-			if notFalseOf(c.Term.Expr) != nil && len(k.Values) > 0 {
+			if strings.Contains(x.Assumes[0], " is not NULL where ") && len(k.Values) > 0 {
 				given += fmt.Sprintf(" and ((%s) is not null or (%s) is null)", k.Values[0].Text(), c.Keys[0].Values[0].Text())
 			}
 		}

@@ -104,7 +104,9 @@ func randomKeyset(r *rand.Rand) keyset {
 			"(b <> $6 or c = $5)", "case when $6 is null then true else b > $5 end", "(a > b or c > $5 and $6 is null)", "not (c < $5 and b > $6)")
 	}
 	var where string
-	switch r.IntN(9) {
+	switch r.IntN(10) {
+	case 9:
+		return keyset{where: g.casedNot(), order: strings.Join(order, ", "), plain: true}
 	case 6:
 		return keyset{where: g.amongNulls(), order: strings.Join(order, ", "), plain: true, apart: !strings.HasPrefix(g.every, "b = any")}
 	case 7:
@@ -320,9 +322,30 @@ func (g generator) amongNulls() string {
 	return g.shuffle([]string{g.flat(), key + " is null and $1 is not null", among + " and $1 is null"}, " or ")
 }
 
+// casedNot gives a number for each kind of row that is not behind the cursor.
+func (g generator) casedNot() string {
+	g.twice = false
+	s := "case"
+	for i := range g.keys {
+		op := map[bool]string{false: "<", true: ">"}[g.desc[i]]
+		if i == len(g.keys)-1 {
+			op += "="
+		}
+		parts := []string{g.cmp(i, op)}
+		for j := range i {
+			parts = append(parts, g.cmp(j, "="))
+		}
+		s += " when " + g.shuffle(parts, " and ") + " then 0"
+	}
+	return s + " else 1 end = 1"
+}
+
 // cased gives a number or a truth for each branch.
 func (g generator) cased() string {
-	yes, no, end := "1", "0", " = 1"
+	yes, no, end := pick(g.r, "1", "'y'"), "0", " = 1"
+	if yes == "'y'" {
+		no, end = "'n'", " = 'y'"
+	}
 	if g.r.IntN(2) == 0 {
 		yes, no, end = "true", "false", pick(g.r, "", " = true", " is true")
 	}

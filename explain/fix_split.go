@@ -173,6 +173,13 @@ func (c *Cursor) amongNulls(e *sqltext.Expr) bool {
 	})
 }
 
+// amongFew reports a cursor that stands among the NULLs of its first key alone, where
+// those are known to be few.
+func (c *Cursor) amongFew(f Facts) bool {
+	col, t := f.column(c.Block, c.Keys[0].Key.Expr), f.table(f.tableOf(c.Block, c.Keys[0].Key.Expr))
+	return len(c.Keys[0].Values) == 0 && col != nil && col.NullFrac != nil && t.Rows >= 0 && t.Rows**col.NullFrac < fewSorted
+}
+
 // bounds: the text bounds one of the keys on the side from which its scan comes; far
 // says that it does on the other side too.
 func (c *Cursor) bounds(text string, keys []SortKey) (starts, far bool) {

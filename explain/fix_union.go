@@ -11,20 +11,27 @@ import (
 // query of its own; apart says why they have none.
 func (w *rewriter) union(conditions, apart []string) {
 	b := w.c.Block
-	order, ok := w.outerOrder(b)
+	o, ok := w.outer(b)
 	if !ok || len(conditions) < 2 {
 		return
 	}
-	exact := true
+	exact, claims := true, []*Claim(nil)
 	proof := append(apart, "each part gives its first rows in the same order, so the first rows of all together are those of the whole")
 	parts := make([]string, len(conditions))
 	for i, text := range conditions {
-		part := w.branch(text)
+		part := w.branch(text, o.added...)
 		parts[i], exact = "("+part.SQL+")", exact && part.Exact
+		if part.Claim != nil {
+			claims = append(claims, part.Claim)
+		}
 		proof = append(proof, part.Proof...)
 	}
-	text := strings.Join(parts, "\n"+w.word("UNION ALL")+"\n") + "\n" + order
-	w.add(Candidate{Kind: UnionAll, Edits: []sqltext.Edit{{Start: b.Start, End: b.End, Text: text}}, Proof: proof, Exact: exact})
+	text := strings.Join(parts, "\n"+w.word("UNION ALL")+"\n")
+	if len(o.added) > 0 {
+		text = w.word("SELECT ") + list(o.names) + w.word(" FROM") + " (\n" + text + "\n) page"
+	}
+	text += "\n" + o.order
+	w.add(Candidate{Kind: UnionAll, Edits: []sqltext.Edit{{Start: b.Start, End: b.End, Text: text}}, Proof: proof, Exact: exact, Parts: claims})
 }
 
 // TieFixes splits a cursor whose first key has few values, so that no single scan
@@ -139,11 +146,15 @@ func (w *rewriter) splittable(b *sqltext.Block) bool {
 	return true
 }
 
-// part is the block with another condition in the place of its cursor's, and the
-// cursor of that, nil for none.
-func (w *rewriter) part(text string) (*sqltext.Query, *Cursor) {
+// part is the block with another condition in the place of its cursor's, and with more
+// edits, and the cursor of that, nil for none.
+func (w *rewriter) part(text string, more ...sqltext.Edit) (*sqltext.Query, *Cursor) {
 	b, whole := w.c.Block, w.c.Term.Whole
-	sql := sqltext.Splice(w.q.SQL[b.Start:b.End], []sqltext.Edit{{Start: whole.Start - b.Start, End: whole.End - b.Start, Text: text}})
+	edits := []sqltext.Edit{{Start: whole.Start - b.Start, End: whole.End - b.Start, Text: text}}
+	for _, e := range more {
+		edits = append(edits, sqltext.Edit{Start: e.Start - b.Start, End: e.End - b.Start, Text: e.Text})
+	}
+	sql := sqltext.Splice(w.q.SQL[b.Start:b.End], edits)
 	q, err := sqltext.ParseQuery(sql)
 	if err != nil {
 		return &sqltext.Query{SQL: sql}, nil
@@ -152,8 +163,8 @@ func (w *rewriter) part(text string) (*sqltext.Query, *Cursor) {
 }
 
 // branch writes the part with a condition in its best form.
-func (w *rewriter) branch(text string) Candidate {
-	q, c := w.part(text)
+func (w *rewriter) branch(text string, more ...sqltext.Edit) Candidate {
+	q, c := w.part(text, more...)
 	for _, f := range Fixes(q, c, w.facts) {
 		if len(f.Assumes) == 0 && (f.Kind == RowComparison || f.Kind == AddBound) {
 			f.Exact = f.Kind == RowComparison
@@ -163,18 +174,50 @@ func (w *rewriter) branch(text string) Candidate {
 	return Candidate{SQL: q.SQL, Exact: true}
 }
 
-// outerOrder writes ORDER BY and LIMIT over the output columns; ok is false if a
-// sort key is no output column.
-func (w *rewriter) outerOrder(b *sqltext.Block) (string, bool) {
+// outer is what is written round the parts of a union.
+type outer struct {
+	order string         // ORDER BY and LIMIT over the output columns
+	added []sqltext.Edit // the sort keys that are no output columns, as further ones
+	names []string       // the output columns without those, where there are any
+}
+
+// outer is ok unless a sort key cannot be had from the output.
+func (w *rewriter) outer(b *sqltext.Block) (o outer, ok bool) {
 	var keys []string
-	for _, o := range b.OrderBy {
-		name, ok := w.outputName(b, o.Expr)
+	for _, k := range b.OrderBy {
+		name, ok := w.outputName(b, k.Expr)
 		if !ok {
+			if name, ok = w.addKey(b, k.Expr, &o); !ok {
+				return o, false
+			}
+		}
+		keys = append(keys, name+w.q.SQL[k.Expr.End:k.End])
+	}
+	o.order = w.word("ORDER BY") + " " + list(keys) + " " + w.word("LIMIT") + " " + operand(b.Limit)
+	return o, true
+}
+
+// addKey adds a column to the output, under a name that is not there, and lists the
+// names of the others, of which no two may be the same.
+func (w *rewriter) addKey(b *sqltext.Block, e *sqltext.Expr, o *outer) (name string, ok bool) {
+	if e.Kind != sqltext.Column || len(b.Items) == 0 {
+		return "", false
+	}
+	seen := map[string]bool{}
+	o.names = nil
+	for _, it := range b.Items {
+		if it.Star || it.Alias == "" || seen[it.Alias] || it.Alias == e.Name {
 			return "", false
 		}
-		keys = append(keys, name+w.q.SQL[o.Expr.End:o.End])
+		seen[it.Alias] = true
+		o.names = append(o.names, quote(it.Alias))
 	}
-	return w.word("ORDER BY") + " " + list(keys) + " " + w.word("LIMIT") + " " + operand(b.Limit), true
+	for n := len(o.added) + 1; name == "" || seen[name]; n++ {
+		name = fmt.Sprintf("key%d", n)
+	}
+	end := b.Items[len(b.Items)-1].End
+	o.added = append(o.added, sqltext.Edit{Start: end, End: end, Text: ", " + e.Text() + w.word(" AS ") + name})
+	return name, true
 }
 
 // outputName is the name under which a sort key is in the result.

@@ -136,9 +136,9 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
-		if c.spelledOut() || s.untexted && s.sortedOr() { // with the index it would start at the first row
+		if c.spelledOut() && !s.fewNulls(c) || s.untexted && s.sortedOr() { // with the index it would start at the first row
 			f.Severity = Error
-			f.Action += ", and compare rows: " + p.after(c)
+			f.Action += ", and " + p.mend(c)
 		}
 	case p.verdict == ReadsAllAfterCursor:
 		f.Rule, f.Severity = "page-reads-all-after-cursor", Warn
@@ -231,6 +231,23 @@ func startFinding(p pageOf, c *Cursor, f *Finding) {
 	}
 }
 
+// mend says what to do about a cursor at which no scan can start.
+func (p pageOf) mend(c *Cursor) string {
+	if c != nil && c.Form == FormNullBranch {
+		return "read the rows with a NULL in " + oneLine(c.Keys[0].Text) + " by a query of their own, UNION ALL"
+	}
+	return "compare rows: " + p.after(c)
+}
+
+// fewNulls: the cursor stands among the NULLs of its first key, and they are few.
+func (s *Scan) fewNulls(c *Cursor) bool {
+	if c.Form != FormNullBranch || len(c.Keys[0].Values) > 0 || c.Keys[0].Key.Expr.Kind != sqltext.Column {
+		return false
+	}
+	n := s.nullRows(c.Keys[0].Key.Expr.Name)
+	return n >= 0 && n < fewSorted
+}
+
 // twoQueries says how two scans get a page whose first key has few values.
 func twoQueries(c *Cursor) string {
 	return "read the rows that share the cursor's " + oneLine(c.Keys[0].Text) + " and those behind it as two queries, UNION ALL, each with its own limit"
@@ -241,6 +258,12 @@ func twoQueries(c *Cursor) string {
 func (j *judgement) advise() {
 	for i := range j.out.Findings {
 		f := &j.out.Findings[i]
+		if f.Rule == "cursor-key-hidden" && j.out.Fix != nil && j.cursor != nil && (j.cursor.Form == FormCase || j.cursor.Form == FormCoalesce) {
+			f.Action = "use the fix"
+		}
+		if f.Rule == "cursor-null-branch" && j.out.Fix != nil {
+			f.Action = "use the fix, which reads the rows with a NULL and the others by queries of their own"
+		}
 		if f.Rule == "cursor-key-hidden" && j.cursor != nil && notFalseOf(j.cursor.Term.Expr) != nil {
 			if why := j.cursor.openReason(j.facts); j.out.Fix != nil && j.out.Fix.SQL != j.in.SQL {
 				f.Action = "use the fix"
@@ -282,8 +305,8 @@ func hiddenAction(s *Scan, row string, f *Finding) string {
 	switch {
 	case strings.Contains(s.Why, "a test of its truth"):
 		return "compare the key outside the test: IS NOT FALSE and the like keep rows for which the comparison is NULL"
-	case strings.Contains(s.Why, "a CASE that gives a number"):
-		return "write the condition under which it gives that number, as a comparison of rows: " + row
+	case strings.Contains(s.Why, "a CASE that is compared"):
+		return "write the condition under which it gives that value, as a comparison of rows: " + row
 	case strings.Contains(s.Why, "a CASE"), strings.Contains(s.Why, "a COALESCE"):
 		return "make the first page and the next page two statements"
 	case strings.Contains(s.Why, "a cast"):

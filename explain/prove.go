@@ -34,7 +34,11 @@ func (j *judgement) prove(ctx context.Context, c Candidate) proof {
 	if len(c.Assumes) > 0 {
 		return p
 	}
-	if c.Claim == nil {
+	claims := c.Parts
+	if c.Claim != nil {
+		claims = append([]*Claim{c.Claim}, claims...)
+	}
+	if len(claims) == 0 {
 		if c.Exact || (c.Kind == RowComparison || c.Kind == NullsOrder || c.Kind == TwoStatements) && len(c.Proof) > 0 {
 			p.level = Proved
 		}
@@ -45,13 +49,15 @@ func (j *judgement) prove(ctx context.Context, c Candidate) proof {
 		return p
 	}
 	names := []string{"with the bound broken", "with a NULL key", "with NULL values"}
-	for i, sql := range c.Claim.Refutations() {
-		refuted, why := j.refuted(ctx, sql)
-		if !refuted {
-			p.lines = append(p.lines, fmt.Sprintf("PostgreSQL did not prove it: the condition %s %s", names[i], why))
-			return p
+	for _, claim := range claims {
+		for i, sql := range claim.Refutations() {
+			refuted, why := j.refuted(ctx, sql)
+			if !refuted {
+				p.lines = append(p.lines, fmt.Sprintf("PostgreSQL did not prove it: the condition %s %s", names[i], why))
+				return p
+			}
+			p.lines = append(p.lines, fmt.Sprintf("PostgreSQL: the condition %s is never true", names[i]))
 		}
-		p.lines = append(p.lines, fmt.Sprintf("PostgreSQL: the condition %s is never true", names[i]))
 	}
 	p.level = Proved
 	return p

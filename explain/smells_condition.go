@@ -14,11 +14,18 @@ func (s *smeller) spelling(c *Cursor) {
 	name := c.Keys[0].Text
 	switch c.Form {
 	case FormNullBranch:
+		if c.amongFew(s.facts) {
+			break
+		}
 		at("null-branch", "read the rows with NULL in a query of their own: UNION ALL", "%s IS NULL as a branch lets no bound on %s be derived", name, name)
 	case FormOptionalOr, FormOptionalRow:
 		at("optional-cursor", "use one statement for the first page and one for the next", "%s is true for all rows on the first page, so a prepared statement cannot start at the cursor", oneLine(guardText(c.Bound.Guards)))
 	case FormCase:
-		at("case-cursor", "use one statement for the first page and one for the next", "the cursor is inside CASE")
+		action := "use one statement for the first page and one for the next"
+		if c.Term.Expr.Kind != sqltext.Case || caseCursor(c.Term.Expr, c.Keys[0].Key, c.Side) == nil {
+			action = "write the comparisons without it: " + c.after(c.Side)
+		}
+		at("case-cursor", action, "the cursor is inside CASE")
 	case FormJoined:
 		at("joined-cursor", "compare with a sub-select over its table: "+c.afterSelect(), "the cursor's values come from a joined row")
 	}

@@ -108,7 +108,7 @@ func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 			return "a CASE"
 		}
 		if e := caseOfNumber(c.Expr); e != nil && !c.Not && comparesInside(e, key) {
-			return "a CASE that gives a number"
+			return "a CASE that is compared"
 		}
 		if !c.Not && coalesced(c.Expr, key, side) {
 			return "a COALESCE"

@@ -219,13 +219,14 @@ func apart(filter *sqltext.Expr, keys []sidedKey) *sqltext.Expr {
 	return nil
 }
 
-// caseOfNumber is the CASE of "CASE … END = 1", nil for anything else.
+// caseOfNumber is the CASE of "CASE … END = 1" or of any comparison with a constant, nil
+// for anything else.
 func caseOfNumber(e *sqltext.Expr) *sqltext.Expr {
-	if e.Kind != sqltext.Compare || e.Cmp != "=" {
+	if e.Kind != sqltext.Compare {
 		return nil
 	}
 	for i, a := range e.Args {
-		if isCase(a) && e.Args[1-i].Kind == sqltext.Const {
+		if isCase(a) && bare(e.Args[1-i]).Kind == sqltext.Const {
 			return a
 		}
 	}
