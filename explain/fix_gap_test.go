@@ -93,6 +93,16 @@ func TestFixesRunAsTheySay(t *testing.T) {
 		"select * from doc where (:at::date IS NULL or (a, id) > (:at, :id)) order by a, id limit 5",
 		"select * from doc where (a < $2 or (a = $2 and id < $1)) is not false order by a desc, id desc limit 5",
 		"select * from doc where z > $1 or (z = $1 and id > $2) or z is null order by z, id limit 5",
+		"select id from doc where z is null and id > $1 or z is not null order by z nulls first, id limit 5",
+		"select id, a from doc where z < $1 or (z = $1 and id > $2) or z is null order by z desc nulls last, id limit 5",
+		"select id from doc where ($1::date is null and (z is null and id < $2 or z is not null)) or z < $1 or (z = $1 and id < $2) order by z desc, id desc limit 5",
+		"select * from doc where a > coalesce($1, a) order by a, id limit 5",
+		"select * from doc where z >= coalesce($1, z) order by z, id limit 5",
+		"select * from doc where (a, id) <= (coalesce($1, a), coalesce($2, id)) order by a desc, id desc limit 5",
+		"select * from doc where a > coalesce($1, a) or (a = coalesce($1, a) and id >= coalesce($2, id)) order by a, id limit 5",
+		"select * from doc where case when a > $1 then 1 when a = $1 and id > $2 then 1 else 0 end = 1 and p = $3 order by a, id limit 5",
+		"select * from doc where case when a < $1 then false when a > $1 then true when id > $2 then a = $1 end order by a, id limit 5",
+		"select * from doc where case when a < $1 then 0 when a = $1 and id <= 7 then 0 else 1 end > 0 order by a, id limit 5",
 		"select * from doc where p = $3 and $1::date is null or p = $3 and a > $1 or p = $3 and a = $1 and id > $2 order by a, id limit 5",
 	} {
 		q, n := parse(t, sql)

@@ -195,6 +195,7 @@ func (w *rewriter) guardedBound() {
 		Proof: []string{
 			fmt.Sprintf("while a guard is true, the bound is infinite and %s, which is NOT NULL, is within it", key.Text),
 			fmt.Sprintf("otherwise the condition is true only if %s%s%s is", key.Text, op, v.Text()),
+			"the server is not asked: it proves no bound that a COALESCE or CASE gives",
 		},
 	})
 }

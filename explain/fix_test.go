@@ -96,7 +96,11 @@ func TestFixes(t *testing.T) {
 			"SELECT d.id, d.closed_at AS done FROM doc d WHERE p = 1 AND (d.closed_at > $1 OR (d.closed_at = $1 AND d.id > $2) OR d.closed_at IS NULL) ORDER BY d.closed_at NULLS LAST, d.id LIMIT 20",
 			[]string{"union-all: (SELECT d.id, d.closed_at AS done FROM doc d WHERE p = 1 AND (d.closed_at, d.id) > ($1, $2) ORDER BY d.closed_at NULLS LAST, d.id LIMIT 20)\nUNION ALL\n(SELECT d.id, d.closed_at AS done FROM doc d WHERE p = 1 AND d.closed_at IS NULL ORDER BY d.closed_at NULLS LAST, d.id LIMIT 20)\nORDER BY done NULLS LAST, id LIMIT 20"},
 		},
-		{"null branch, key not in the result", "select id from doc where closed_at > $1 or closed_at is null order by closed_at, id limit 5", nil},
+		{
+			"null branch, key not in the result", "select id from doc where closed_at > $1 or closed_at is null order by closed_at, id limit 5",
+			[]string{"union-all: select id from (\n(select id, closed_at as key1 from doc where closed_at > $1 order by closed_at, id limit 5)\nunion all\n(select id, closed_at as key1 from doc where closed_at is null order by closed_at, id limit 5)\n) page\norder by key1, id limit 5"},
+		},
+		{"null branch, an output without a name", "select p + 1 from doc where closed_at > $1 or closed_at is null order by closed_at, id limit 5", nil},
 		{
 			"joined",
 			"select d.* from doc d join doc c on c.id = $1 where d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id) order by d.created_at, d.id limit 5",

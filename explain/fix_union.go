@@ -54,7 +54,10 @@ func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 // and of those behind it, and why no row is in both; nil where it is not so simple.
 func (w *rewriter) ties() (conditions []string, apart string) {
 	c := w.c
-	if c.Form != FormOr || c.Term.Not || c.Term.Whole.Kind != sqltext.Or || len(c.Keys[0].Values) != 1 || w.facts.unstable(c.Keys[0].Values[0]) != "" {
+	if c.Term.Expr != nil && isRow(c.Term.Expr) && !c.Term.Not {
+		return w.rowTies()
+	}
+	if c.Form != FormOr && c.Form != FormBoundedOr || c.Term.Not || c.Term.Whole.Kind != sqltext.Or || len(c.Keys[0].Values) != 1 || w.facts.unstable(c.Keys[0].Values[0]) != "" {
 		return nil, ""
 	}
 	key, value := c.Keys[0].Key, c.Keys[0].Values[0]
@@ -79,6 +82,21 @@ func (w *rewriter) ties() (conditions []string, apart string) {
 		return nil, ""
 	}
 	return []string{w.anyOf(rest), w.factoredOr(same)}, fmt.Sprintf("%s is true only for rows with the cursor's %s, the other branches only for rows behind it: no row is in both", oneLine(texted(same)), c.Keys[0].Text)
+}
+
+// rowTies is ties for a comparison of rows.
+func (w *rewriter) rowTies() (conditions []string, apart string) {
+	e := w.c.Term.Expr
+	l, r := e.Args[0], e.Args[1]
+	if l.Kind != sqltext.Row || r.Kind != sqltext.Row || len(l.Args) != len(r.Args) || e.Cmp == "=" || e.Cmp == "<>" || w.facts.unstable(e) != "" {
+		return nil, ""
+	}
+	first, second := operand(l.Args[0]), operand(r.Args[0])
+	same := first + " = " + second
+	return []string{
+		first + " " + e.Cmp[:1] + " " + second,
+		same + " " + w.word("AND") + " " + rowOrValue(l.Args[1:]) + " " + e.Cmp + " " + rowOrValue(r.Args[1:]),
+	}, fmt.Sprintf("the first pair decides unless it is equal: no row is both at %s and behind it", oneLine(same))
 }
 
 // splitTies splits each of the conditions that ties can split; ok tells whether one was.

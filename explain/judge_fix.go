@@ -51,7 +51,7 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 	}
 	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
 	out := j.tryAll(ctx, catalog, candidates)
-	if len(out) == 0 && j.weak {
+	if len(out) == 0 && (j.weak || j.page.scan.Class == WeakBound) {
 		out = j.tryAll(ctx, catalog, TieFixes(j.query, j.cursor, j.facts))
 		if x := j.lesser; len(out) == 0 && x != nil {
 			out = []*option{x}
@@ -237,7 +237,7 @@ func whyOf(c Candidate) string {
 	case BoundAndRow:
 		return "the bound prunes partitions, the row comparison starts the scan: " + strings.TrimSpace(c.Bound+" AND "+c.Row)
 	case UnionAll:
-		return "rows with a NULL key get a query of their own, so that both can start at the right row"
+		return "each part of the rows gets a query of its own, which can start at the right row"
 	case RowSubselect:
 		return "the cursor's row is looked up first, so that the scan can start at it"
 	case TwoStatements:

@@ -40,6 +40,7 @@ func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option)
 		a = o.ask
 		f.SQL, f.Equivalent, f.After = o.rendered.SQL, o.proof.level, caseOf("generic", o.plan, o.scans)
 		f.Bind, f.Changed = o.rendered.Bind, [2]int{o.rendered.NewStart, o.rendered.NewEnd}
+		f.First, f.FirstBind, f.When = o.rendered.First, o.rendered.FirstBind, o.rendered.When
 		f.Proof = append(append([]string{}, o.proof.lines...), f.Proof...)
 		f.Why = "the index alone is not enough, for the condition as it stands would scan it from its first row; " + whyOf(o.Candidate) + "; " + f.Why
 		if !j.server.HypoPG {
@@ -84,7 +85,7 @@ func (j *judgement) besideIndex(ctx context.Context) *option {
 		return nil
 	}
 	for _, c := range Fixes(j.query, j.cursor, j.facts) {
-		if len(c.Assumes) > 0 || c.First != "" {
+		if len(c.Assumes) > 0 {
 			continue
 		}
 		o := &option{Candidate: c, rendered: c.Render(j.norm), ask: j.ask}

@@ -35,7 +35,8 @@ func (w *walker) withoutCatalog(s *Scan, at place) {
 			}
 		}
 	}
-	if key := nullsTested(c.filter, n); len(c.index) == 0 && key != nil {
+	equal := !slices.ContainsFunc(c.index, func(t Term) bool { return t.Not || t.Expr.Kind != sqltext.Compare || t.Expr.Cmp != "=" })
+	if key := nullsTested(c.filter, n); equal && key != nil {
 		s.Class, s.Key, s.Side = NullBranch, key.Text(), first
 		s.Why = "one branch goes on among the rows with " + s.Key + " IS NULL, the others are about the rows behind them: only two scans, added up, can both start right (assuming the index starts with it)"
 		return
