@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -14,6 +15,11 @@ func FuzzFixes(f *testing.F) {
 	}
 	for _, c := range smellCases {
 		f.Add(c.sql)
+	}
+	r := rand.New(rand.NewPCG(5, 7))
+	for range 40 {
+		k := randomKeyset(r)
+		f.Add("select a, b from doc where " + k.where + " order by " + k.order + " limit 5")
 	}
 	facts := docFacts()
 	f.Fuzz(func(t *testing.T, src string) {
@@ -32,13 +38,15 @@ func FuzzFixes(f *testing.F) {
 				t.Fatalf("cursor at %d-%d of %q", c.Start, c.End, q.SQL)
 			}
 			PaginationOf(q, c)
-			for _, x := range Fixes(q, c, facts) {
+			for _, x := range append(Fixes(q, c, facts), TieFixes(q, c, facts)...) {
 				r := x.Render(n)
 				if r.SQL[:r.NewStart] != src[:r.Start] || r.SQL[r.NewEnd:] != src[r.End:] {
 					t.Fatalf("%s changed more than %d-%d:\n%s\n%s", x.Kind, r.Start, r.End, src, r.SQL)
 				}
-				if x.Claim != nil {
-					x.Claim.Refutations()
+				for _, claim := range append(x.Parts, x.Claim) {
+					if claim != nil {
+						claim.Refutations()
+					}
 				}
 			}
 		}
