@@ -108,7 +108,9 @@ func randomKeyset(r *rand.Rand) keyset {
 	case 9:
 		return keyset{where: g.casedNot(), order: strings.Join(order, ", "), plain: true}
 	case 6:
-		return keyset{where: g.amongNulls(), order: strings.Join(order, ", "), plain: true, apart: !strings.HasPrefix(g.every, "b = any")}
+		where, first := g.amongNulls()
+		order[0] += map[bool]string{false: " nulls last", true: " nulls first"}[first]
+		return keyset{where: where, order: strings.Join(order, ", "), plain: true, apart: !strings.HasPrefix(g.every, "b = any")}
 	case 7:
 		return keyset{where: g.cased(), order: strings.Join(order, ", "), plain: g.every != ""}
 	case 8:
@@ -291,8 +293,8 @@ func (g generator) conjunctive() string {
 }
 
 // amongNulls goes on behind a value or among the NULLs of the first key, wherever they
-// are in the order, or where its value tells.
-func (g generator) amongNulls() string {
+// are in the order, or where its value tells; first says that they have to come first.
+func (g generator) amongNulls() (where string, first bool) {
 	key := g.keys[0]
 	later := generator{r: g.r, keys: g.keys[1:], desc: g.desc[1:], inclusive: g.inclusive, from: 1}
 	among := key + " is null and (" + later.flat() + ")"
@@ -305,21 +307,21 @@ func (g generator) amongNulls() string {
 	all, null := key+" is not null", key+" is null"
 	switch g.r.IntN(8) {
 	case 0:
-		return g.shuffle([]string{among, all}, " or ")
+		return g.shuffle([]string{among, all}, " or "), true
 	case 1:
-		return "not (" + key + " is null and not (" + later.flat() + "))"
+		return "not (" + key + " is null and not (" + later.flat() + "))", true
 	case 2:
-		return g.shuffle([]string{g.flat(), null}, " or ")
-	case 3: // NULLs first
-		return g.shuffle([]string{"$1 is not null and (" + g.flat() + ")", "$1 is null and (" + g.shuffle([]string{among, all}, " or ") + ")"}, " or ")
-	case 4: // NULLs last
-		return g.shuffle([]string{"$1::date is not null and (" + g.shuffle([]string{g.flat(), null}, " or ") + ")", "$1 is null and " + among}, " or ")
+		return g.shuffle([]string{"$1 is not null and (" + g.flat() + ")", "$1 is null and (" + g.shuffle([]string{among, all}, " or ") + ")"}, " or "), true
+	case 3:
+		return g.shuffle([]string{g.flat(), "$1 is null and " + all, "$1 is null and " + among}, " or "), true
+	case 4:
+		return g.shuffle([]string{g.flat(), null}, " or "), false
 	case 5:
-		return g.shuffle([]string{g.flat(), "$1 is null and " + all, "$1 is null and " + among}, " or ")
+		return g.shuffle([]string{"$1::date is not null and (" + g.shuffle([]string{g.flat(), null}, " or ") + ")", "$1 is null and " + among}, " or "), false
 	case 6:
-		return key + " is not distinct from $1 and (" + later.flat() + ") or " + g.after(0) + " or " + null + " and $1 is not null"
+		return key + " is not distinct from $1 and (" + later.flat() + ") or " + g.after(0) + " or " + null + " and $1 is not null", false
 	}
-	return g.shuffle([]string{g.flat(), key + " is null and $1 is not null", among + " and $1 is null"}, " or ")
+	return g.shuffle([]string{g.flat(), key + " is null and $1 is not null", among + " and $1 is null"}, " or "), false
 }
 
 // casedNot gives a number for each kind of row that is not behind the cursor.

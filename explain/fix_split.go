@@ -162,6 +162,9 @@ func (c *Cursor) amongNulls(e *sqltext.Expr) bool {
 		if p.text != "" && !starts {
 			return false
 		}
+		if p.text == "" && !c.Keys[0].NullsFirst { // they are before all NULLs
+			return false
+		}
 		goes = goes || p.text == "" || !far
 	}
 	if len(nulls) == 1 && len(nulls[0].premises) == 1 && nulls[0].text == "" { // all NULLs are behind the cursor
