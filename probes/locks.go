@@ -142,6 +142,9 @@ type ObjectName struct {
 	Late     bool   // … and looks for others once the entry is made: of an exclusion or a deferrable constraint
 	Sequence bool
 	Triggers bool // a table with triggers of its users
+	// Keys are the columns of a table's unique indexes, blanks between them; a quotation
+	// mark stands for a generated one, which an update of others may change.
+	Keys string
 }
 
 // Target is a backend as a person saw it when they decided to end it.

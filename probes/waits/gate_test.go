@@ -13,19 +13,15 @@ func (r *races) gate(all []*racer) {
 	first, gate, rest := all[0], all[1], all[2:]
 	modes := []string{"share", "share row exclusive", "exclusive", "access exclusive"}
 	if r.rng.IntN(2) == 0 {
-		first.run([]string{"select * from r", "update r set v = v + 1 where id = 1", "select * from r for key share", "lock table r in share update exclusive mode"}[r.rng.IntN(4)])
-		r.settle(all)
+		r.do(all, first, []string{"select * from r", "update r set v = v + 1 where id = 1", "select * from r for key share", "lock table r in share update exclusive mode"}[r.rng.IntN(4)])
 	}
 	for _, x := range rest[:r.rng.IntN(3)] {
-		x.run([]string{"select * from r", r.share()}[r.rng.IntN(2)])
-		r.settle(all)
+		r.do(all, x, []string{"select * from r", r.share()}[r.rng.IntN(2)])
 	}
-	gate.run("lock table r in " + modes[r.rng.IntN(len(modes))] + " mode")
-	r.settle(all)
+	r.do(all, gate, "lock table r in "+modes[r.rng.IntN(len(modes))]+" mode")
 	for _, x := range rest[:1+r.rng.IntN(len(rest))] {
 		if x.finished() {
-			x.run(r.wantTable())
-			r.settle(all)
+			r.do(all, x, r.wantTable())
 		}
 	}
 	if f := r.forest(); f != nil && f.Node(waits.Key{PID: int(gate.pg.PID())}) != nil {
@@ -59,7 +55,7 @@ func (r *races) wantTable() string {
 func texts(all []*racer) string {
 	var sb strings.Builder
 	for _, x := range all {
-		fmt.Fprintf(&sb, "%d %s: finished %v, %v\n", x.pg.PID(), x.sql, x.finished(), x.err)
+		fmt.Fprintf(&sb, "%d %s: finished %v, %v\n", x.pg.PID(), strings.Join(x.did[1:], "; "), x.finished(), x.err)
 	}
 	return sb.String()
 }

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -170,14 +171,7 @@ func (f *Forest) single(w *wait) bool {
 	if !f.touched.read {
 		return true // of sharers nothing is known
 	}
-	s, sure := f.g.procs[w.proc].session, true
-	if s == nil || s.QueryClipped {
-		return false
-	}
-	q := words(s.Query)
-	if len(q) == 0 || !slices.Contains([]string{"insert", "copy", "update"}, q[0]) || slices.Contains(q, "for") || slices.Contains(q, "delete") {
-		return false
-	}
+	sure := f.keepsKeys(w)
 	f.g.blockers(w, func(l link) bool {
 		k := f.g.member(l)
 		sure = sure && !k.Prepared() && len(f.touched.writes[k]) > 0
@@ -187,6 +181,28 @@ func (f *Forest) single(w *wait) bool {
 		return sure
 	})
 	return sure
+}
+
+// keepsKeys reports whether w's statement by its text inserts, or updates no column of a
+// unique key, into what has no triggers that might do more.
+func (f *Forest) keepsKeys(w *wait) bool {
+	s, tables := f.g.procs[w.proc].session, f.touched.writes[Key{PID: w.pid}]
+	if s == nil || s.QueryClipped || len(tables) == 0 {
+		return false
+	}
+	q := words(s.Query)
+	if len(q) == 0 || !slices.Contains([]string{"insert", "copy", "update"}, q[0]) || slices.Contains(q, "for") || slices.Contains(q, "delete") {
+		return false
+	}
+	set, ok := sets(s.Query)
+	if !ok && slices.Contains(q, "update") {
+		return false
+	}
+	return !slices.ContainsFunc(tables, func(t probes.LockTag) bool {
+		o := f.touched.named[t]
+		return o == nil || o.Triggers || len(set) > 0 && (strings.Contains(o.Keys, `"`) ||
+			slices.ContainsFunc(strings.Fields(o.Keys), func(column string) bool { return slices.Contains(set, column) }))
+	})
 }
 
 // late reports whether w may wait for a key of an exclusion constraint or of a deferrable

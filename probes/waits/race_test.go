@@ -28,12 +28,12 @@ type races struct {
 	mon     *pgx.Conn
 	sampler *probes.Sampler
 
-	exact, ranges, ran, gates int
+	exact, ranges, ran, gates, shared int
 }
 
 type racer struct {
 	pg   *pgconn.PgConn
-	sql  string
+	did  []string // its statements, the last one may wait
 	done chan error
 	over bool
 	err  error
@@ -58,23 +58,27 @@ func TestRaces(t *testing.T) {
 	}
 	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
 		t.Logf("seed %d", seed)
-		srv := pgtest.Start(t, in, pgserver.Options{Settings: map[string]string{"deadlock_timeout": "600s", "autovacuum": "off"}})
-		dsn := srv.DSN("postgres", "postgres")
-		s, err := probes.Open(t.Context(), probes.Options{DSN: dsn})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		r := &races{t: t, rng: rand.New(rand.NewPCG(seed, uint64(in.Major))), dsn: dsn, mon: pgtest.Connect(t, dsn), sampler: s}
-		told := func() bool { return r.exact > 0 && r.ran > 0 && r.gates > 0 }
+		r := newRaces(t, in, seed)
+		told := func() bool { return r.exact > 0 && r.ran > 0 && r.gates > 0 && r.shared > 0 }
 		for i := 0; (i < n || i < 20*n && !told()) && !t.Failed(); i++ {
 			r.round()
 		}
-		t.Logf("%d exact figures, %d ranges, %d sessions ran; %d rounds about a table", r.exact, r.ranges, r.ran, r.gates)
+		t.Logf("%d exact figures, %d ranges, %d sessions ran; %d rounds about a table, %d about shared rows", r.exact, r.ranges, r.ran, r.gates, r.shared)
 		if !told() && !t.Failed() {
 			t.Errorf("nothing is told")
 		}
 	})
+}
+
+func newRaces(t *testing.T, in pgserver.Install, seed uint64) *races {
+	srv := pgtest.Start(t, in, pgserver.Options{Settings: map[string]string{"deadlock_timeout": "600s", "autovacuum": "off"}})
+	dsn := srv.DSN("postgres", "postgres")
+	s, err := probes.Open(t.Context(), probes.Options{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return &races{t: t, rng: rand.New(rand.NewPCG(seed, uint64(in.Major))), dsn: dsn, mon: pgtest.Connect(t, dsn), sampler: s}
 }
 
 func (r *races) exec(sql string) {
@@ -84,14 +88,14 @@ func (r *races) exec(sql string) {
 	}
 }
 
-// round: a holder, before it at times another that commits, so that those who want
-// its rows follow them; then everybody who wants something; then the holder's end.
-func (r *races) round() {
-	r.exec(`drop table if exists r, u, w, item, kid cascade; create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g;
+// open makes the tables and so many sessions, each inside BEGIN.
+func (r *races) open(n int) []*racer {
+	r.t.Helper()
+	r.exec(`drop table if exists r, u, w, item, kid cascade; create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g union all select g, 0 from generate_series(101, 108) g;
 		create table u(id int primary key); create table w(id serial primary key, mail text unique); create table item(id serial primary key, r int); create table kid(r int references r);
 		create or replace function bump() returns trigger language plpgsql as 'begin update r set v = v + 1 where id = new.r; return new; end';
 		create trigger bump after insert on item for each row execute function bump()`)
-	all := make([]*racer, racers+2)
+	all := make([]*racer, n)
 	for i := range all {
 		pg, err := pgconn.Connect(r.t.Context(), r.dsn)
 		if err != nil {
@@ -101,60 +105,76 @@ func (r *races) round() {
 		all[i].run("begin")
 		r.settle(all[:i+1])
 	}
-	defer func() {
-		r.exec("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend' and application_name not like 'pgsonde%'")
-		for _, x := range all {
-			if x.done != nil {
-				<-x.done
-			}
-			_ = x.pg.Close(context.Background())
+	return all
+}
+
+// close ends all sessions, those that wait first.
+func (r *races) close(all []*racer) {
+	r.exec("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend' and application_name not like 'pgsonde%'")
+	for _, x := range all {
+		if x.done != nil {
+			<-x.done
 		}
-	}()
-	if r.rng.IntN(3) == 0 {
+		_ = x.pg.Close(context.Background())
+	}
+}
+
+// do runs a statement until it has ended or waits.
+func (r *races) do(all []*racer, x *racer, sql string) {
+	r.t.Helper()
+	x.run(sql)
+	r.settle(all)
+}
+
+// round: a holder, before it at times another that commits, so that those who want
+// its rows follow them; then everybody who wants something; then the holder's end.
+func (r *races) round() {
+	all := r.open(racers + 2)
+	defer r.close(all)
+	switch r.rng.IntN(3) {
+	case 0:
 		r.gate(all)
+		return
+	case 1:
+		r.sharing(all)
 		return
 	}
 	first, holder, rest := all[0], all[1], all[2:]
 	early := r.rng.IntN(3)
 	for _, x := range rest[:early] { // who share-lock rows before, and write to none: see sharers
-		x.run(r.share())
-		r.settle(all)
+		r.do(all, x, r.share())
 	}
-	holder.run("insert into u values (1), (2); insert into w(mail) values ('a')")
-	r.settle(all)
+	r.do(all, holder, "insert into u values (1), (2); insert into w(mail) values ('a')")
 	rows := []string{"", " where id > 1"}
 	if early > 0 {
 		rows = []string{" where id = 1"} // one that waits wants one thing only
 	}
 	if early == 0 && r.rng.IntN(2) == 0 {
-		first.run("update r set v = v + 1")
-		r.settle(all)
+		r.do(all, first, "update r set v = v + 1")
 		rows = []string{" where id = 1"}
 	}
-	holder.run("update r set v = v + 1" + rows[r.rng.IntN(len(rows))])
-	r.settle(all)
+	r.do(all, holder, "update r set v = v + 1"+rows[r.rng.IntN(len(rows))])
 	for i, x := range rest[:1+r.rng.IntN(len(rest))] {
 		switch {
 		case !x.finished():
 		case i < early:
-			x.run(r.share())
-			r.settle(all)
+			r.do(all, x, r.share())
 		default:
-			x.run(r.want())
-			r.settle(all)
+			r.do(all, x, r.want())
 		}
 	}
-	first.run("commit")
-	r.settle(all)
+	r.do(all, first, "commit")
 	r.end(all)
 }
 
 // want is what one of them does.
 func (r *races) want() string {
-	row, key := 1+r.rng.IntN(3), 1+r.rng.IntN(2)
-	switch r.rng.IntN(12) {
+	row, key := r.row(), 1+r.rng.IntN(2)
+	switch r.rng.IntN(14) {
 	case 0, 1:
 		return fmt.Sprintf("update r set v = v + 1 where id = %d", row)
+	case 12, 13:
+		return fmt.Sprintf("update r set id = id + 10 where id = %d", row)
 	case 2:
 		return fmt.Sprintf("delete from r where id = %d", row)
 	case 3, 4:
@@ -173,7 +193,7 @@ func (r *races) want() string {
 
 // share locks a row as others may, too.
 func (r *races) share() string {
-	row := 1 + r.rng.IntN(3)
+	row := r.row()
 	switch r.rng.IntN(3) {
 	case 0:
 		return fmt.Sprintf("insert into kid values (%d)", row)
@@ -184,7 +204,7 @@ func (r *races) share() string {
 }
 
 func (x *racer) run(sql string) {
-	x.sql, x.over, x.done = sql, false, make(chan error, 1)
+	x.did, x.over, x.done = append(x.did, sql), false, make(chan error, 1)
 	go func(done chan error) {
 		_, err := x.pg.Exec(context.Background(), sql).ReadAll()
 		done <- err

@@ -12,8 +12,8 @@ func touchedLocks(t *testing.T, l *probes.Locks, text string) {
 	t.Helper()
 	l.Touched = table(t, text)
 	for oid, o := range map[uint32]probes.ObjectName{
-		1: {Name: "public.acct"}, 11: {Name: "public.acct_pkey", Parent: 1, Unique: true}, 12: {Name: "public.acct_mail", Parent: 1, Unique: true},
-		13: {Name: "public.acct_v", Parent: 1}, 2: {Name: "public.log"}, 21: {Name: "public.log_pkey", Parent: 2, Unique: true},
+		1: {Name: "public.acct", Keys: "id mail"}, 11: {Name: "public.acct_pkey", Parent: 1, Unique: true}, 12: {Name: "public.acct_mail", Parent: 1, Unique: true},
+		13: {Name: "public.acct_v", Parent: 1}, 2: {Name: "public.log", Triggers: true}, 21: {Name: "public.log_pkey", Parent: 2, Unique: true},
 		3: {Name: "pg_toast.pg_toast_1"}, 31: {Name: "pg_toast.pg_toast_1_index", Parent: 3, Unique: true},
 	} {
 		o.Database, o.Class, o.OID = 5, classRelation, oid
@@ -98,16 +98,31 @@ func TestSharers(t *testing.T) {
 	tests := []struct{ name, mode, touched, want string }{
 		{"three share it", "X", "1 RS t3\n4 RS t3\n5 RS t3\n2 RX t3", "4 5"},
 		{"who waits for the row itself does not", "X", "1 RS t3\n3 RS t3\n4 RS t3", "4"},
+		{"who has no transaction id does not", "X", "1 RS t3\n4 RS t3\n6 RS t3", "4"},
+		{"whose transaction id is hidden may", "X", "1 RS t3\n7 RS t3", "7"},
 		{"nobody else", "X", "1 RS t3\n2 RX t3", ""},
-		{"the blocker wrote: an update of no key waits for nobody else", "X", "1 RS t3\n1 RX t3\n4 RS t3", ""},
-		{"the blocker wrote: a delete waits for key-sharers too", "AX", "1 RS t3\n1 RX t3\n4 RS t3", "4"},
-		{"the blocker has updated it beside a key share", "AX", "1 RX t3\n4 RS t3", "4"},
-		{"the blocker shares it beside an update", "X", "1 RS t3\n4 RX t3", "4"},
+		{"the blocker locked rows and wrote, nobody else locks: an update of no key", "X", "1 RS t3\n1 RX t3\n4 RX t3", ""},
+		{"the blocker locked rows and wrote, so did another: an update of no key", "X", "1 RS t3\n1 RX t3\n4 RS t3\n4 RX t3", "4"},
+		{"the blocker wrote: an update of no key waits for nobody else", "X", "1 RX t3\n4 RS t3", ""},
+		{"the blocker wrote: a delete waits for key-sharers too", "AX", "1 RX t3\n4 RS t3\n5 RX t3", "4"},
+		{"the blocker locked rows: a delete waits for writers too", "AX", "1 RS t3\n4 RX t3", "4"},
+		{"the blocker locked rows and wrote: a delete waits for writers too", "AX", "1 RS t3\n1 RX t3\n4 RX t3\n5 RS t3", "4 5"},
+		{"the blocker locked rows: an update of no key beside writers", "X", "1 RS t3\n4 RX t3", ""},
+		{"who wants to share it", "AS", "1 RS t3\n1 RX t3\n4 RS t3", ""},
 		{"the blocker has not touched the table", "AX", "1 RX t4\n4 RS t3", ""},
 		{"of another table", "X", "1 RS t4\n4 RS t4", ""},
 	}
 	for _, tt := range tests {
-		l := reading(table(t, "1 X x1\n2 "+tt.mode+" row3\n2 S x1 @1\n3 X row3 @2\n4 AS t9\n5 AS t9"))
+		l := reading(table(t, "1 X x1\n2 "+tt.mode+" row3\n2 S x1 @1\n3 X row3 @2\n4 AS t9\n5 AS t9\n6 AS t9\n7 AS t9"))
+		for i := range l.Procs {
+			switch p := &l.Procs[i]; p.PID {
+			case 6:
+			case 7:
+				p.Kind = probes.KindMasked
+			default:
+				p.XID = "700"
+			}
+		}
 		l.Touched = table(t, tt.touched)
 		f := Build(nil, l, nil)
 		n := f.Node(Key{PID: 2})
@@ -117,6 +132,41 @@ func TestSharers(t *testing.T) {
 		text, notes := f.Trees[0].Best.Text, strings.Join(f.Notes(n), "; ")
 		if strings.Contains(text, "frees up to 1 at once, up to 1 in turn: ") != (tt.want != "") || strings.Contains(notes, "may be locked by more") != (tt.want != "") {
 			t.Errorf("%s: got %q, %q", tt.name, text, notes)
+		}
+	}
+}
+
+// TestKeyUpdate: who has followed a row to its new version waits without the row's lock,
+// and next for who share-locks that: sure to run is one whose statement updates no key.
+func TestKeyUpdate(t *testing.T) {
+	tests := []struct {
+		query, touched string
+		direct         int
+	}{
+		{"update acct set v = v + 1 where id = 1", "1 RX t1\n2 RX t1", 1},
+		{"update acct set v = v + 1 where id = 1", "1 RX t1\n1 RS t1\n2 RX t1", 0}, // the blocker may share the row
+		{"update acct set v = v + 1 where id = 1", "1 RX t1\n1 RX t2\n2 RX t1\n2 RX t2", 0},
+		{"update acct set v = v + 1 where id = 1", "1 RX t1\n2 RX t77", 0}, // no name, no columns
+		{"update acct set v = substring(w from 2), id = 5 where v = 1", "1 RX t1\n2 RX t1", 0},
+		{"update acct set (v, mail) = (1, 2)", "1 RX t1\n2 RX t1", 0},
+		{`update acct set "id" = 5`, "1 RX t1\n2 RX t1", 0},
+		{"update acct set v = (select 1 where true), id = 5", "1 RX t1\n2 RX t1", 0},
+		{"update acct set v = 1 returning id", "1 RX t1\n2 RX t1", 1},
+		{"insert into acct values (1) on conflict (id) do update set v = 2", "1 RX t1\n2 RX t1", 1},
+		{"insert into acct values (1) on conflict (id) do update set mail = 2", "1 RX t1\n2 RX t1", 0},
+		{"insert into acct values (1)", "1 RX t1\n2 RX t1", 1},
+		{"insert into log values (1)", "1 RX t1\n2 RX t2", 0}, // its trigger may do more
+		{"update acct set v = 1; update acct set id = 5", "1 RX t1\n2 RX t1", 0},
+		{"delete from acct", "1 RX t1\n2 RX t1", 0},
+	}
+	for _, tt := range tests {
+		l := reading(table(t, "1 X x1\n2 S x1 @1"))
+		touchedLocks(t, l, tt.touched)
+		for i := range l.Procs {
+			l.Procs[i].Query = tt.query
+		}
+		if e := Build(nil, l, nil).WhatIf(Key{PID: 1}); e.Direct != tt.direct || e.Most != 1 {
+			t.Errorf("%s, %q: got %+v, want %d for sure", tt.query, tt.touched, e, tt.direct)
 		}
 	}
 }
