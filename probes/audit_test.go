@@ -21,6 +21,10 @@ func TestAuditLine(t *testing.T) {
 			NewAudit("cancel", &launcher, "(unmatched)", "ops").Done(at, Result{Outcome: NotPermitted, Why: "denied", Grant: "superuser"}.String()),
 			"2026-01-02T15:04:05.678Z cancel 12@5 (autovacuum launcher) by ops: not permitted: denied; it needs superuser",
 		},
+		{
+			NewAudit("cancel", &launcher, "(unmatched)", "ops").Done(at, Result{Outcome: NotPermitted, Why: WhyMissing("superuser"), Grant: "superuser"}.String()),
+			"2026-01-02T15:04:05.678Z cancel 12@5 (autovacuum launcher) by ops: not permitted: it is a superuser's session, which only a superuser may end",
+		},
 		{Audit{Verb: "terminate", Target: "7@8"}.Done(at, "gone"), "2026-01-02T15:04:05.678Z terminate 7@8: gone"},
 	} {
 		if got := tt.a.String(); got != tt.want {

@@ -39,16 +39,23 @@ type Result struct {
 	At      time.Time
 }
 
-// String is the result in words, with its reason and the grant that is missing.
+// String is the result in words, with its reason.
 func (r Result) String() string {
-	s := string(r.Outcome)
-	if r.Why != "" {
-		s += ": " + r.Why
+	if why := r.Reason(); why != "" {
+		return string(r.Outcome) + ": " + why
 	}
-	if r.Grant != "" {
-		s += "; it needs " + r.Grant
+	return string(r.Outcome)
+}
+
+// Reason is Why, with the grant that is missing where that is not said already.
+func (r Result) Reason() string {
+	switch {
+	case r.Grant == "", r.Why != "" && r.Why == WhyMissing(r.Grant):
+		return r.Why
+	case r.Why == "":
+		return "it needs " + r.Grant
 	}
-	return s
+	return r.Why + "; it needs " + r.Grant
 }
 
 // Cancel asks a backend to abort its statement, if it is still in the same

@@ -144,11 +144,7 @@ func (m *model) ended(msg endedMsg) tea.Cmd {
 	case msg.err != nil:
 		return m.outcome(theme.Crit, "not known whether it was sent: "+msg.err.Error(), false)
 	case msg.r.Outcome != probes.Sent:
-		why := "nothing was sent: " + msg.r.Why
-		if msg.r.Grant != "" {
-			why += "; it needs " + msg.r.Grant
-		}
-		return m.outcome(theme.Warn, why, false)
+		return m.outcome(theme.Warn, "nothing was sent: "+msg.r.Reason(), false)
 	}
 	e.watching, e.at = true, msg.r.At
 	return tea.Batch(m.outcome(theme.Normal, "sent: watching what it does", true), m.ask())

@@ -308,7 +308,8 @@ func TestEffectIsSaid(t *testing.T) {
 		{"freed", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], 300*time.Millisecond, false), later(snaps[1], 400*time.Millisecond, false)}, "freed 9 of 9 after 0.3 s"},
 		{"did not help", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], time.Second, true), later(snaps[1], 6*time.Second, true)}, "it did not help: 23524 is still there"},
 		{"changed", probes.Result{Outcome: probes.Changed, Why: "it is another session"}, nil, "nothing was sent: it is another session"},
-		{"not permitted", probes.Result{Outcome: probes.NotPermitted, Why: "permission denied", Grant: "pg_signal_backend"}, nil, "it needs pg_signal_backend"},
+		{"not permitted", probes.Result{Outcome: probes.NotPermitted, Why: "permission denied", Grant: "pg_signal_backend"}, nil, "permission denied; it needs pg_signal_backend"},
+		{"a superuser's", probes.Result{Outcome: probes.NotPermitted, Why: probes.WhyMissing("superuser"), Grant: "superuser"}, nil, "only a superuser may end"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -325,6 +326,8 @@ func TestEffectIsSaid(t *testing.T) {
 			}
 			if s := strings.Join(strings.Fields(strings.ReplaceAll(d.text(), "│", " ")), " "); !strings.Contains(s, tt.say) {
 				t.Errorf("%q is not said:\n%s", tt.say, d.text())
+			} else if strings.Contains(s, "it needs superuser") {
+				t.Errorf("a superuser is asked for twice:\n%s", d.text())
 			}
 			d.press("x")
 			if d.over != nil {

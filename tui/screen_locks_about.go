@@ -170,12 +170,7 @@ func endLines(f *waits.Forest, t *waits.Tree, most int) []string {
 
 // frees says in words who could run: at once first, for the others do so only when
 // those before them are through.
-func frees(e waits.End) string {
-	if len(e.Frees) == 0 {
-		return "frees nobody"
-	}
-	return "frees " + e.Freed()
-}
+func frees(e waits.End) string { return "frees " + e.Freed() }
 
 // pane is all about the selected row, for a column beside the tree or lines below.
 func (s *locksScreen) pane(t *theme.Theme, w, h int) []string {

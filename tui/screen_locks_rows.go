@@ -64,7 +64,7 @@ func (b *lockRows) tree(t *waits.Tree) {
 	root := b.branch(t, t.Root)
 	b.head("tree "+key, "", lockRow{tree: t}, b.costs(t, b.forest.Circle(t))...)
 	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
-	if text := shorter(bestText(t), b.w-7); text != "" {
+	if text := shorter(bestText(b.forest, t), b.w-7); text != "" {
 		b.line("best "+key, "", lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
 	}
 	b.nodes = append(b.nodes, root)
@@ -84,10 +84,11 @@ func shorter(text string, w int) string {
 }
 
 // bestText is what to do about a tree. The statement that ends a prepared
-// transaction comes first: it is what is copied.
-func bestText(t *waits.Tree) string {
+// transaction comes first: it is what is copied; then whom that frees, as in its dialog.
+func bestText(f *waits.Forest, t *waits.Tree) string {
 	if sql := rollbackOf(t.Root); sql != "" && t.Best.Verb == waits.Rollback {
-		return sql + " (y copies it); in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser"
+		return sql + ": " + outlook{end: t.Ends[0], unless: f.Unless(t.Root)}.sum() +
+			" (y copies it); in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser"
 	}
 	return t.Best.Text
 }

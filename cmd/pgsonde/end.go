@@ -102,7 +102,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	case err != nil:
 		return err
 	case r.Outcome == probes.NotPermitted:
-		return fmt.Errorf("not permitted to %s %d: %s; it needs %s", verb, t.PID, r.Why, r.Grant)
+		return fmt.Errorf("not permitted to %s %d: %s", verb, t.PID, r.Reason())
 	case r.Outcome != probes.Sent, d.VictimWaits != nil && *d.VictimWaits:
 		return errFound
 	}

@@ -219,11 +219,7 @@ func (f *Forest) choose(t *Tree) Action {
 	case ending(a.Terminate) && end.Direct == 0 && f.delayed(t) != nil:
 		return f.endDelay(t)
 	case end.Direct == 0 && ending(a.Terminate) && f.unless(t) != "":
-		frees := "nobody for sure"
-		if f.mayShare(t) != "" {
-			frees = end.Freed()
-		}
-		act.Verb, act.Text = verb(a), fmt.Sprintf("%s %s: frees %s%s", verb(a), n.Key, frees, f.unless(t))
+		act.Verb, act.Text = verb(a), fmt.Sprintf("%s %s: frees %s%s", verb(a), n.Key, end.Freed(), f.unless(t))
 	case end.Most == 0 && (n.Key.Prepared() || ending(a.Terminate)):
 		return f.together(t)
 	case n.Key.Prepared():

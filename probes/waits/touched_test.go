@@ -201,7 +201,7 @@ func TestOneAfterTheOther(t *testing.T) {
 	for _, tt := range []struct {
 		total, done int
 		want        string
-	}{{4, 1, "cancel 1: frees nobody for sure: up to 2 more transactions hold 2 up"}, {2, 1, "cancel 1: frees 1 session"}, {0, 0, "cancel 1: frees 1 session"}} {
+	}{{4, 1, "cancel 1: frees up to 1 at once: up to 2 more transactions hold 2 up"}, {2, 1, "cancel 1: frees 1 session"}, {0, 0, "cancel 1: frees 1 session"}} {
 		l := reading(table(t, "1 X x1\n2 S x1 @1"))
 		for i := range l.Rows {
 			l.Rows[i].Tag = probes.LockTag{Type: "virtualxid", VXID: "3/1"}

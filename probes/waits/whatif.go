@@ -33,6 +33,9 @@ func (e End) InTurn() int { return len(e.Frees) - e.Most }
 
 // Freed says how many run at once, and how many more may in turn.
 func (e End) Freed() string {
+	if len(e.Frees) == 0 {
+		return "nobody"
+	}
 	if e.Direct == 0 && e.Most > 0 {
 		return e.between(fmt.Sprintf("up to %d at once", e.Most))
 	}
