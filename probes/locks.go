@@ -31,6 +31,8 @@ type Locks struct {
 	// of a row, and of those they wait for; and of the tables whose rows are waited
 	// for, who may share-lock rows there. Best effort, read seldom.
 	Touched []LockRow
+	// Untouched: waits for transactions there are, and Touched was not read for these.
+	Untouched bool
 	// Partial: Rows were read to explain Waits. Of a waiter that came between the
 	// two they may lack the holders.
 	Partial bool

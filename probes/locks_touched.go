@@ -32,6 +32,7 @@ func (r *lockReader) touch(ctx context.Context, l *Locks) {
 	waits := xidWaits(l.Rows)
 	if len(waits) == 0 {
 		r.touched = touched{at: r.touched.at} // a pass is as dear as before
+		l.Untouched = slices.ContainsFunc(l.Waits, func(w LockWait) bool { return w.LockType == "transactionid" })
 		return
 	}
 	age := l.At.Sub(r.touched.at)
@@ -39,6 +40,7 @@ func (r *lockReader) touch(ctx context.Context, l *Locks) {
 		l.Touched = r.touched.rows
 		return
 	}
+	l.Untouched = true
 	if r.took >= cheapDetail && age >= 0 && age < detailShare*r.took {
 		return
 	}
@@ -56,7 +58,7 @@ func (r *lockReader) touch(ctx context.Context, l *Locks) {
 			r.touched.rows = append(r.touched.rows, lockRow(rows))
 		}
 	}
-	l.Touched = r.touched.rows
+	l.Touched, l.Untouched = r.touched.rows, false
 }
 
 // xidWaits are the waits for transactions, each with the row whose lock its

@@ -169,7 +169,7 @@ func (f *Forest) stays(w *wait) bool {
 // its text goes along with a FOR KEY SHARE that is beside that.
 func (f *Forest) single(w *wait) bool {
 	if !f.touched.read {
-		return true // of sharers nothing is known
+		return !f.touched.lacks
 	}
 	sure := f.keepsKeys(w)
 	f.g.blockers(w, func(l link) bool {

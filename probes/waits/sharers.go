@@ -27,8 +27,7 @@ func (f *Forest) needsAll(n *Node) bool {
 // update no key of it waits for one that writes it, or for all that have it FOR SHARE: several
 // only where the blocker has RowShare on the table, as they have. Who wants all of it
 // waits for all: beside a blocker that writes for those with RowShare, beside one with
-// RowShare for who writes, too. A blocker that has touched the table in neither mode, as
-// one of a catalog, is taken to be alone.
+// RowShare for who writes, too.
 func (f *Forest) sharers(n *Node) []Key {
 	if n.Edge == nil || n.Edge.LockType != "transactionid" {
 		return nil
@@ -37,13 +36,10 @@ func (f *Forest) sharers(n *Node) []Key {
 	if !ok {
 		return nil
 	}
-	switch f.touched.mode[n.Edge.WaiterPID] {
-	case probes.AccessShareLock, probes.RowShareLock:
+	if f.wantsShare(n) {
 		return nil
 	}
-	table := probes.LockTag{Type: "relation", Database: row.Database, Relation: row.Relation}
-	shares := slices.Contains(f.touched.shares[table], n.Edge.Blocker)
-	writes := slices.Contains(f.touched.writes[n.Edge.Blocker], table)
+	table, shares, writes := f.modesOf(n, row)
 	if !shares && !(writes && f.needsAll(n)) {
 		return nil
 	}
@@ -60,6 +56,36 @@ func (f *Forest) sharers(n *Node) []Key {
 	})
 	slices.SortFunc(out, compareKeys)
 	return slices.Compact(out)
+}
+
+func (f *Forest) wantsShare(n *Node) bool {
+	m := f.touched.mode[n.Edge.WaiterPID]
+	return m == probes.AccessShareLock || m == probes.RowShareLock
+}
+
+// modesOf is in which modes n's blocker has the table of the row that n waits for.
+func (f *Forest) modesOf(n *Node, row probes.LockTag) (table probes.LockTag, shares, writes bool) {
+	table = probes.LockTag{Type: "relation", Database: row.Database, Relation: row.Relation}
+	b := n.Edge.Blocker
+	return table, slices.Contains(f.touched.shares[table], b), slices.Contains(f.touched.writes[b], table)
+}
+
+// firstUser is the oid from which on relations are not of the system's catalogs, whose
+// locks do not last as long as their rows'.
+const firstUser = 16384
+
+// untold reports whether it is not known who else may have the row locked that n waits
+// for: the modes of its table were not read, or not since the blocker has it.
+func (f *Forest) untold(n *Node) bool {
+	if n.Edge == nil || n.Edge.LockType != "transactionid" {
+		return false
+	}
+	row, ok := f.g.row[n.Edge.WaiterPID]
+	if !ok || f.wantsShare(n) || row.Relation < firstUser {
+		return false
+	}
+	_, shares, writes := f.modesOf(n, row)
+	return f.touched.lacks || f.touched.read && !shares && !writes
 }
 
 // mayHave reports whether a session may have a row locked. Who stands in the row's queue
@@ -84,6 +110,9 @@ func (f *Forest) mayShare(t *Tree) string {
 	for _, n := range t.Root.Children {
 		if s := f.sharers(n); len(s) > 0 {
 			return ": " + f.list(s, "or") + " may lock the row, too"
+		}
+		if f.untold(n) {
+			return ": whether others lock the row, too, is not known"
 		}
 	}
 	return ""

@@ -193,10 +193,10 @@ func (s *simulation) settle(p int, turn bool) {
 // who have ended.
 func (s *simulation) shared(p int) bool {
 	n := s.f.nodes[p]
-	return n != nil && slices.ContainsFunc(s.f.sharers(n), func(k Key) bool {
+	return n != nil && (s.f.untold(n) || slices.ContainsFunc(s.f.sharers(n), func(k Key) bool {
 		x, known := s.g.find(k)
 		return !known || !s.gone[x]
-	})
+	}))
 }
 
 // isStuck reports whether w stays, as its queue was looked at or, when it was not,

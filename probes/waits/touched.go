@@ -11,6 +11,7 @@ import (
 // touched are the relation locks that tell what waits for transactions are about.
 type touched struct {
 	read   bool
+	lacks  bool                                  // it was not read for the waits there are
 	writes map[Key][]probes.LockTag              // RowExclusive
 	shares map[probes.LockTag][]Key              // RowShare, by table
 	mode   map[int]probes.LockMode               // of the row lock that a pid holds
@@ -18,10 +19,7 @@ type touched struct {
 }
 
 func newTouched(l *probes.Locks, n names) touched {
-	t := touched{read: len(l.Touched) > 0}
-	if !t.read {
-		return t
-	}
+	t := touched{read: len(l.Touched) > 0, lacks: l.Untouched}
 	t.writes, t.shares = map[Key][]probes.LockTag{}, map[probes.LockTag][]Key{}
 	t.mode, t.named = map[int]probes.LockMode{}, map[probes.LockTag]*probes.ObjectName{}
 	for i := range l.Touched {

@@ -136,6 +136,46 @@ func TestSharers(t *testing.T) {
 	}
 }
 
+// TestUntouched: where it was not read who else may have a row, nobody who waits for it
+// is sure to run, but who shares it with others; of a catalog it is not asked.
+func TestUntouched(t *testing.T) {
+	for _, tt := range []struct {
+		rows, touched string
+		lacks         bool
+		direct        int
+	}{
+		{"1 X x1\n2 X row77\n2 S x1 @1", "", false, 1},
+		{"1 X x1\n2 X row77\n2 S x1 @1", "", true, 0},
+		{"1 X x1\n2 AX row77\n2 S x1 @1", "1 RX t77", false, 1},
+		{"1 X x1\n2 AX row77\n2 S x1 @1", "1 RX t78", false, 0}, // read before the blocker had it
+		{"1 X x1\n2 RS row77\n2 S x1 @1", "", true, 1},
+		{"1 X x1\n2 X row3\n2 S x1 @1", "", true, 1},
+		{"1 X x1\n2 S x1 @1", "", true, 0},
+		{"1 X a1\n2 S a1 @1", "", true, 1},
+	} {
+		const base = 20000
+		user := func(rows []probes.LockRow) []probes.LockRow {
+			for i := range rows {
+				if x := &rows[i].Tag; x.Relation > 70 {
+					x.Relation += base
+				}
+			}
+			return rows
+		}
+		l := reading(user(table(t, tt.rows)))
+		if l.Untouched = tt.lacks; tt.touched != "" {
+			l.Touched = user(table(t, tt.touched))
+		}
+		f := Build(nil, l, nil)
+		if e := f.WhatIf(Key{PID: 1}); e.Direct != tt.direct || e.Most != 1 {
+			t.Errorf("%s, %q: got %+v, want %d for sure", tt.rows, tt.touched, e, tt.direct)
+		}
+		if text := f.Trees[0].Best.Text; strings.Contains(text, "is not known") != (tt.direct == 0 && strings.Contains(tt.rows, "row")) {
+			t.Errorf("%s, %q: got %q", tt.rows, tt.touched, text)
+		}
+	}
+}
+
 // TestKeyUpdate: who has followed a row to its new version waits without the row's lock,
 // and next for who share-locks that: sure to run is one whose statement updates no key.
 func TestKeyUpdate(t *testing.T) {
