@@ -12,7 +12,7 @@ const mostLeaders = 200
 // works for whom: a backend that is blocked and does not wait itself has a worker
 // that does, and both have the same blockers, for the server answers for the
 // whole group, of which other workers may be at work, too. A worker of which that does
-// not tell whose it is is left alone.
+// not tell whose it is is left alone; where it could not be asked, each of them may be one.
 func (r *lockReader) lead(ctx context.Context, l *Locks) {
 	waiting := []int{}
 	for i := range l.Rows {
@@ -25,7 +25,7 @@ func (r *lockReader) lead(ctx context.Context, l *Locks) {
 	}
 	rows, err := r.run(ctx, nameTimeout, "locks_leaders", storm, waiting, mostLeaders)
 	if err != nil {
-		return
+		rows = &Rows{}
 	}
 	answers := map[int][]int{}
 	for i := range l.Waits {
@@ -33,9 +33,11 @@ func (r *lockReader) lead(ctx context.Context, l *Locks) {
 	}
 	var behind []blockedBackend
 	client := map[int]bool{} // of those who wait
+	asked := false
 	for rows.Next() {
 		switch b := (blockedBackend{pid: rows.Int(1), by: blockerSet(rows.Ints(2)), client: rows.Bool(3), known: !rows.Null(3)}); {
 		case rows.Int(0) == 0:
+			asked = rows.Int(1) < storm
 		case len(b.by) > 0:
 			behind = append(behind, b)
 		case b.client:
@@ -52,7 +54,7 @@ func (r *lockReader) lead(ctx context.Context, l *Locks) {
 		case pid != 0:
 			p.LeaderPID = pid
 			missing = append(missing, pid)
-		case group:
+		case group, !asked:
 			l.Unled = append(l.Unled, p.PID)
 		}
 	}

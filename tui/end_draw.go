@@ -74,6 +74,8 @@ func (d *endDialog) promise() string {
 		return "any key closes"
 	case x.gone, !useful(effectOf(d.verb, x.advice)):
 		return "nothing is sent to the server"
+	case len(x.by(d.verb).Frees) > 0:
+		return "pgsonde checks first that it is the same session; who is freed may wait anew"
 	}
 	return "pgsonde checks once more that it is the same session before it ends it"
 }

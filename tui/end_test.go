@@ -311,5 +311,5 @@ func TestNothingIsSentIsSaid(t *testing.T) {
 	d.press("C") // the root is idle in a transaction
 	d.has("nothing is sent to the server")
 	d.press("K")
-	d.has("pgsonde checks once more")
+	d.has("pgsonde checks first that it is the same session; who is freed may wait anew")
 }
