@@ -121,7 +121,7 @@ func TestOneRow(t *testing.T) {
 					r.do(all, all[2+i], sql)
 				}
 			}
-			e := r.forest().WhatIf(waits.Key{PID: int(all[0].pg.PID())})
+			e := r.whole().WhatIf(waits.Key{PID: int(all[0].pg.PID())})
 			if e.Direct != tt.direct || e.Most != 1 {
 				t.Errorf("%s: got %d to %d at once, want %d to 1", texts(all), e.Direct, e.Most, tt.direct)
 			}

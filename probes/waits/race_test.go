@@ -251,15 +251,32 @@ func (r *races) settle(all []*racer) {
 
 // forest is a reading, nil when it is late.
 func (r *races) forest() *waits.Forest {
+	f, _ := r.read()
+	return f
+}
+
+// whole is a reading that is not late and knows who else may have a row.
+func (r *races) whole() *waits.Forest {
+	r.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if f, l := r.read(); f != nil && l != nil && !l.Untouched {
+			return f
+		}
+	}
+	r.t.Fatal("no reading is whole")
+	return nil
+}
+
+func (r *races) read() (*waits.Forest, *probes.Locks) {
 	s, err := r.sampler.Tick(r.t.Context(), probes.Want{Locks: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	f := waits.Build(s, s.Locks, nil)
 	if f.Late != "" {
-		return nil
+		return nil, nil
 	}
-	return f
+	return f, s.Locks
 }
 
 // end ends the holder of the largest tree.
