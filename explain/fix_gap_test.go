@@ -103,13 +103,16 @@ func TestFixesRunAsTheySay(t *testing.T) {
 		"select * from doc where case when a > $1 then 1 when a = $1 and id > $2 then 1 else 0 end = 1 and p = $3 order by a, id limit 5",
 		"select * from doc where case when a < $1 then false when a > $1 then true when id > $2 then a = $1 end order by a, id limit 5",
 		"select * from doc where case when a < $1 then 0 when a = $1 and id <= 7 then 0 else 1 end > 0 order by a, id limit 5",
+		"select * from doc where ((a, $2) > ($1, id) and p = $3) is true order by a, id desc limit 5",
+		"select * from doc where (a, $2) > ($1, id) and p = $3 order by a, id desc limit 5",
 		"select * from doc where p = $3 and $1::date is null or p = $3 and a > $1 or p = $3 and a = $1 and id > $2 order by a, id limit 5",
 	} {
 		q, n := parse(t, sql)
 		facts.Untyped = n.Dialect != sqltext.Dollar
 		for _, args := range gapArgs(conn, t, n.SQL) {
 			want := gapRows(t, conn, n.SQL, args)
-			for _, x := range Fixes(q, RecogniseCursor(q), facts) {
+			c := RecogniseCursor(q)
+			for _, x := range append(Fixes(q, c, facts), TieFixes(q, c, facts)...) {
 				if len(x.Assumes) > 0 {
 					continue
 				}

@@ -54,7 +54,7 @@ func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 // and of those behind it, and why no row is in both; nil where it is not so simple.
 func (w *rewriter) ties() (conditions []string, apart string) {
 	c := w.c
-	if c.Term.Expr != nil && isRow(c.Term.Expr) && !c.Term.Not {
+	if isRow(c.Term.Whole) { // one among the conjuncts, not inside an IS TRUE over several
 		return w.rowTies()
 	}
 	if c.Form != FormOr && c.Form != FormBoundedOr || c.Term.Not || c.Term.Whole.Kind != sqltext.Or || len(c.Keys[0].Values) != 1 || w.facts.unstable(c.Keys[0].Values[0]) != "" {
@@ -86,7 +86,7 @@ func (w *rewriter) ties() (conditions []string, apart string) {
 
 // rowTies is ties for a comparison of rows.
 func (w *rewriter) rowTies() (conditions []string, apart string) {
-	e := w.c.Term.Expr
+	e := w.c.Term.Whole
 	l, r := e.Args[0], e.Args[1]
 	if l.Kind != sqltext.Row || r.Kind != sqltext.Row || len(l.Args) != len(r.Args) || e.Cmp == "=" || e.Cmp == "<>" || w.facts.unstable(e) != "" {
 		return nil, ""
