@@ -20,6 +20,9 @@ const (
 type Key struct {
 	Expr *sqltext.Expr // a column or an expression
 	Type string        // type of a plain column if known: varchar may stand behind ::text
+	// Domain says that the column's type is a domain over Type, which stands behind a
+	// cast to that.
+	Domain bool
 	// Outer lets values name columns of other relations (another qualifier): the
 	// cursor row is joined in.
 	Outer bool

@@ -140,7 +140,13 @@ func (k Key) Matches(e *sqltext.Expr) bool {
 	if k.Loose && (e.Kind == sqltext.Cast || e.Kind == sqltext.Collate) {
 		return k.Matches(e.Args[0])
 	}
-	return e.Kind == sqltext.Cast && k.Expr.Kind == sqltext.Column && isText(e.Name) && isVarchar(k.Type) && sameKey(k.Expr, e.Args[0])
+	return e.Kind == sqltext.Cast && k.Expr.Kind == sqltext.Column && k.relabels(e.Name) && sameKey(k.Expr, e.Args[0])
+}
+
+// relabels: a cast of the key to the type changes nothing that an index knows of.
+func (k Key) relabels(to string) bool {
+	base, _, _ := strings.Cut(k.Type, "(")
+	return isText(to) && isVarchar(k.Type) || k.Domain && to == base
 }
 
 // A cast from varchar to text changes nothing: PostgreSQL compares varchar as text.

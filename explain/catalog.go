@@ -24,7 +24,9 @@ type Table struct {
 
 // Column is a column and its statistics.
 type Column struct {
-	Name, Type  string
+	Name, Type  string // of a domain the type below it
+	Domain      bool   // the type is a domain over Type
+	Number      int    // its place in the table, from 1, not counting dropped ones; 0 unknown
 	NotNull     bool
 	Width       int      // average bytes, 0 unknown
 	NDistinct   *float64 // as in pg_stats: negative is a share of the rows; nil unknown

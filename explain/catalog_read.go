@@ -118,7 +118,7 @@ func (r *Runner) readColumns(ctx context.Context, oids []int64, byOID map[int64]
 	rows, _ := r.conn.Query(ctx, columnsSQL, pgx.QueryExecModeExec, oids)
 	var oid int64
 	var c Column
-	_, err := pgx.ForEachRow(rows, []any{&oid, &c.Name, &c.Type, &c.NotNull, &c.NDistinct, &c.NullFrac, &c.TopFreq, &c.Correlation, &c.Width, &c.Collation}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&oid, &c.Name, &c.Type, &c.Domain, &c.NotNull, &c.NDistinct, &c.NullFrac, &c.TopFreq, &c.Correlation, &c.Width, &c.Number, &c.Collation}, func() error {
 		column := c
 		byOID[oid].Columns[c.Name] = &column
 		c.NDistinct, c.NullFrac, c.TopFreq, c.Correlation = nil, nil, nil, nil

@@ -129,7 +129,7 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 	case s.Class.early() && s.Short() && !s.Tiny() && p.verdict == NotApplicable:
 		startFinding(p, c, &f)
 		f.Severity = Info
-		f.Message = fmt.Sprintf("every page goes over the rows that %s leaves from the first on, but they are few, about %.0f by the planner's guess: %s", strings.Join(s.Fixed, ", "), s.Prefix, s.Why)
+		f.Message = fmt.Sprintf("every page goes over the rows that %s leaves from the first on, but they are few, about %.0f by the planner's guess: %s", strings.Join(s.Fixed, ", "), s.reach(), s.Why)
 	case p.verdict == StartsAtOldest, s.Class == WeakStart && s.Doubt:
 		startFinding(p, c, &f)
 	case p.verdict == SortsWholeTable:

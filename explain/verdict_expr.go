@@ -188,7 +188,7 @@ func boundText(key Key, side Side, values []BoundValue) string {
 func wrapper(e *sqltext.Expr, t *Table) string {
 	switch e.Kind {
 	case sqltext.Cast:
-		if c := e.Args[0]; c.Kind == sqltext.Column && t.column(c.Name) != nil && t.column(c.Name).Type == e.Name {
+		if c := e.Args[0]; c.Kind == sqltext.Column && t.column(c.Name) != nil && t.column(c.Name).Type == e.Name && !t.column(c.Name).Domain {
 			return "another collation"
 		}
 		return "a cast"

@@ -12,7 +12,7 @@ import (
 // indexScan judges an index scan.
 func (w *walker) indexScan(n *plan.Node, at place) *Scan {
 	t := w.catalog.Of(n)
-	s := &Scan{Node: n, Table: t, Index: t.Index(n.Index), Limited: at.limited, Ordered: at.ordered, beside: at.beside, loops: at.loops}
+	s := &Scan{Node: n, Table: t, Index: t.Index(n.Index), Limited: at.limited, Ordered: at.ordered, beside: at.beside, loops: at.loops, renamed: w.renamed(n)}
 	switch {
 	case at.limited && !at.ordered:
 		s.sortedScan()
@@ -91,7 +91,7 @@ func (w *walker) walkKeys(s *Scan, at place) {
 	n := s.Node
 	c := conditionsOf(n, at)
 	for i, k := range s.Index.Keys {
-		key, ok := keyOf(k, s.Table, n)
+		key, ok := s.keyOf(k)
 		if !ok {
 			s.Class, s.Why = NoIndex, "the index expression "+k.Text+" could not be read"
 			return
@@ -179,31 +179,39 @@ func strict(start []*sqltext.Expr) bool {
 }
 
 // keyOf writes an index column as the plan's conditions do: with the scan's
-// alias before column names where the plan qualifies them. A collation is left
-// out: conditions that the planner matches with the index print without it.
-// Columns of other relations are values, for a row of the scan at hand.
-func keyOf(k IndexKey, t *Table, n *plan.Node) (Key, bool) {
+// alias before column names where the plan qualifies them, and under the names
+// that the alias gives them. A collation is left out: conditions that the planner
+// matches with the index print without it. Columns of other relations are values,
+// for a row of the scan at hand.
+func (s *Scan) keyOf(k IndexKey) (Key, bool) {
 	e, err := sqltext.ParseExpr(k.Text)
 	if err != nil {
 		return Key{}, false
 	}
+	n := s.Node
 	alias := quote(n.Alias) + "."
-	if n.Alias != "" && (n.Schema != "" || strings.Contains(n.Filter+n.IndexCond, alias)) {
-		var edits []sqltext.Edit
-		e.Walk(func(x *sqltext.Expr) bool {
-			if x.Kind == sqltext.Column && len(x.Qual) == 0 {
-				at := x.Start + len(x.Text()) - len(strings.TrimLeft(x.Text(), "( "))
+	if n.Alias == "" || n.Schema == "" && !strings.Contains(n.Filter+n.IndexCond, alias) {
+		alias = ""
+	}
+	var edits []sqltext.Edit
+	e.Walk(func(x *sqltext.Expr) bool {
+		if x.Kind == sqltext.Column && len(x.Qual) == 0 {
+			text := strings.Trim(x.Text(), "() ")
+			at := x.Start + strings.Index(x.Text(), text)
+			if name := s.renamed[x.Name]; name != "" {
+				edits = append(edits, sqltext.Edit{Start: at, End: at + len(text), Text: alias + quote(name)})
+			} else if alias != "" {
 				edits = append(edits, sqltext.Edit{Start: at, End: at, Text: alias})
 			}
-			return true
-		})
-		if e, err = sqltext.ParseExpr(sqltext.Splice(k.Text, edits)); err != nil {
-			return Key{}, false
 		}
+		return true
+	})
+	if e, err = sqltext.ParseExpr(sqltext.Splice(k.Text, edits)); err != nil {
+		return Key{}, false
 	}
 	key := Key{Expr: e, Outer: true}
-	if c := t.column(k.Column); c != nil {
-		key.Type = c.Type
+	if c := s.Table.column(k.Column); c != nil {
+		key.Type, key.Domain = c.Type, c.Domain
 	}
 	return key, true
 }

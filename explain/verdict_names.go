@@ -102,6 +102,33 @@ func (w *walker) madeAliases(t *plan.Tree) map[string]string {
 	return out
 }
 
+// renamed maps the columns of a table to the names that the statement's alias for it
+// gives them: sample AS s (nr, at). Nil for none.
+func (w *walker) renamed(n *plan.Node) map[string]string {
+	t := w.catalog.Of(n)
+	if t == nil || w.known == nil || w.known.Query == nil {
+		return nil
+	}
+	if root := w.catalog[t.Root]; root != nil { // its columns may stand in another order
+		t = root
+	}
+	var out map[string]string
+	for _, b := range w.known.Query.Blocks {
+		for _, f := range b.From {
+			if len(f.Columns) == 0 || len(f.Name) == 0 || f.Alias != n.Alias && f.Alias != lastNumber.ReplaceAllString(n.Alias, "") {
+				continue
+			}
+			out = map[string]string{}
+			for name, c := range t.Columns {
+				if c.Number > 0 && c.Number <= len(f.Columns) {
+					out[name] = f.Columns[c.Number-1]
+				}
+			}
+		}
+	}
+	return out
+}
+
 // isTable: the name is that of the table that the node reads, or is part of.
 func (w *walker) isTable(n *plan.Node, name string) bool {
 	if name == n.Relation {

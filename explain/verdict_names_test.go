@@ -24,6 +24,8 @@ func TestNamesInMessages(t *testing.T) {
 			"GRANT SELECT ON part, twice TO app", `GRANT SELECT ON "Base" TO app`)
 		r := open(t, dsn("app"), RunnerOptions{})
 		for sql, want := range map[string]string{
+			`SELECT n FROM t AS s (k, "N b", n) WHERE k > $1 OR (k = $1 AND "N b" > $2) ORDER BY k, "N b" LIMIT 10`:                                    "implies s.k >= $1",
+			"SELECT b FROM part p (b, a) WHERE b > $1 OR (b = $1 AND a > $2) ORDER BY b, a LIMIT 10":                                                   "implies p.b >= $1",
 			"SELECT * FROM t WHERE a >= (SELECT max(a) - 9000 FROM t) AND (a > $1 OR (a = $1 AND b > $2)) ORDER BY a, b LIMIT 10":                      "the scan starts at (t.a >= a subquery's result), which is looser than t.a >= $1",
 			"SELECT * FROM t WHERE a > (SELECT a FROM t WHERE b = $1) OR (a = (SELECT a FROM t WHERE b = $1) AND b > $1) ORDER BY a, b LIMIT 10":       "t.a >= LEAST(a subquery's result, a subquery's result), but",
 			"SELECT * FROM part p WHERE a > $1 OR (a = $1 AND b > $2) ORDER BY a, b LIMIT 10":                                                          "implies p.a >= $1",

@@ -48,7 +48,7 @@ func (s *Scan) entriesOf(n *plan.Node) float64 {
 	conds := Conjuncts(parseCond(n.IndexCond))
 	share := 1.0
 	for _, k := range index.Keys {
-		key, ok := keyOf(k, s.Table, s.Node)
+		key, ok := s.keyOf(k)
 		if !ok {
 			return 0
 		}

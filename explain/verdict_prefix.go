@@ -53,14 +53,14 @@ func (s *Scan) sharing(column string) float64 {
 // Short reports that the equalities before the key leave so few rows that it does
 // not matter where among them the scan starts.
 func (s *Scan) Short() bool {
-	return len(s.Fixed) > 0 && s.Prefix > 0 && s.Prefix < fewSorted
+	return len(s.Fixed) > 0 && s.Prefix > 0 && s.reach() < fewSorted
 }
 
 // reach is the rows that a scan goes over at most: those that Fixed leaves, else
 // the table's; -1 when it is not known.
 func (s *Scan) reach() float64 {
 	if len(s.Fixed) > 0 && s.Prefix > 0 {
-		return s.Prefix
+		return s.Prefix * max(s.merged, 1)
 	}
 	return s.Rows()
 }

@@ -19,7 +19,7 @@ type sidedKey struct {
 func (s *Scan) keysFrom(at int) []sidedKey {
 	var out []sidedKey
 	for _, k := range s.Index.Keys[at:] {
-		key, ok := keyOf(k, s.Table, s.Node)
+		key, ok := s.keyOf(k)
 		if !ok {
 			break
 		}

@@ -27,15 +27,17 @@ type Scan struct {
 	Doubt bool
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
-	apart            string  // what its filter says of the page's keys though no scan can start there, "" for nothing
-	ranged           bool    // what its filter bounds it bounds on both sides: values and ranges are no cursor
-	orNull           bool    // Bound does not hold where key and cursor are both NULL
-	untexted         bool    // there is no text that would tell whether the plan has a cursor
-	whole            bool    // a window over all rows reads it to its end
-	beside           bool    // it is read whole for a hash that feeds a limit
-	ties             bool    // it starts at the first row with the cursor's Key, and nobody knows how many have it
-	orders           bool    // the sort above it begins with a column of its own
-	loops            float64 // times that a join runs it for the sort above, 0 for once
+	apart            string            // what its filter says of the page's keys though no scan can start there, "" for nothing
+	ranged           bool              // what its filter bounds it bounds on both sides: values and ranges are no cursor
+	orNull           bool              // Bound does not hold where key and cursor are both NULL
+	untexted         bool              // there is no text that would tell whether the plan has a cursor
+	whole            bool              // a window over all rows reads it to its end
+	beside           bool              // it is read whole for a hash that feeds a limit
+	ties             bool              // it starts at the first row with the cursor's Key, and nobody knows how many have it
+	orders           bool              // the sort above it begins with a column of its own
+	renamed          map[string]string // columns of the table and the names that its alias gives them
+	merged           float64           // scans that are merged with it, each of which starts as early; 0 for none
+	loops            float64           // times that a join runs it for the sort above, 0 for once
 }
 
 // Rows is the size of the scanned table, of all its partitions for a partition;
@@ -89,6 +91,9 @@ func Scans(t *plan.Tree, c Catalog, q *Known) []*Scan {
 	for _, s := range w.scans {
 		if s.Table != nil {
 			s.root = c[s.Table.Root]
+		}
+		if p := s.Node.Parent; p != nil && p.Type == "Merge Append" {
+			s.merged = float64(len(p.Children))
 		}
 	}
 	w.spoken(t)
@@ -223,7 +228,7 @@ func below(n, child *plan.Node, i int, at place) place {
 
 // otherScan judges a scan that gives no order.
 func (w *walker) otherScan(n *plan.Node, at place) *Scan {
-	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered, beside: at.beside, loops: at.loops}
+	s := &Scan{Node: n, Table: w.catalog.Of(n), Limited: at.limited, Ordered: at.ordered, beside: at.beside, loops: at.loops, renamed: w.renamed(n)}
 	switch {
 	case !at.limited:
 		s.Class, s.Why = Unpaged, "it does not feed a limit"
