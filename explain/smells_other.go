@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"strings"
+
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
@@ -38,8 +40,14 @@ func (s *smeller) otherKey(b *sqltext.Block, keys []SortKey) {
 
 func (s *smeller) reportOther(t Term, key *sqltext.Expr, keys []SortKey) {
 	name, lead := oneLine(key.Text()), oneLine(keys[0].Text)
-	row := "(" + lead + ", " + name + ")"
-	s.about("cursor-on-other-key", t.Whole, "sort by "+name+" first, or compare "+row+" with those of the last row; where it is only a filter, leave it",
+	var sort []string
+	for _, k := range keys {
+		sort = append(sort, oneLine(k.Text))
+	}
+	if len(sort) == 1 && !isRow(t.Expr) && t.Expr.Kind != sqltext.Or { // a unique key, with which the sort would be
+		sort = append(sort, name)
+	}
+	s.about("cursor-on-other-key", t.Whole, "sort by "+name+" first, or sort by "+strings.Join(sort, ", ")+" and compare these with the last row's; where it is only a filter, leave it",
 		"the page starts after a value of %s but is sorted by %s: as a cursor it loses rows, or shows some again, wherever the two orders differ", name, lead)
 }
 
