@@ -67,7 +67,11 @@ func (a *app) main() (err error) {
 			return err
 		}
 	}
-	args, err := gather(parser.Model.Node, a.args)
+	args := a.args
+	if len(args) > 0 && (args[0] == "--version" || args[0] == "-V") { // as psql has it
+		args = append([]string{"version"}, args[1:]...)
+	}
+	args, err = gather(parser.Model.Node, args)
 	if err != nil {
 		return fmt.Errorf("%w; see pgsonde --help", err)
 	}
