@@ -100,16 +100,18 @@ func (j *rowJudge) decide(about string) {
 }
 
 // candidate asks whether a rewrite keeps the same rows.
-func (j *rowJudge) candidate(q *sqltext.Query, c *Cursor, x Candidate, given string) {
+func (j *rowJudge) candidate(q *sqltext.Query, x Candidate, given string) {
 	old := "coalesce((" + q.Blocks[0].Where.Text() + "), false)"
-	if len(x.Assumes) > 0 {
-		for _, k := range c.Keys {
-			for _, v := range k.Values[min(1, len(k.Values)):] {
-				given += fmt.Sprintf(" and (%s) is not distinct from (%s)", k.Values[0].Text(), v.Text())
+	for _, assumed := range x.Assumes {
+		if same, ok := strings.CutSuffix(assumed, " are given the same value"); ok {
+			values := strings.Split(same, " and ")
+			for _, v := range values[1:] {
+				given += fmt.Sprintf(" and (%s) is not distinct from (%s)", values[0], v)
 			}
-			if strings.Contains(x.Assumes[0], " is not NULL where ") && len(k.Values) > 0 {
-				given += fmt.Sprintf(" and ((%s) is not null or (%s) is null)", k.Values[0].Text(), c.Keys[0].Values[0].Text())
-			}
+		} else if v, other, ok := strings.Cut(assumed, " is not NULL where "); ok {
+			given += fmt.Sprintf(" and ((%s) is not null or (%s) is null)", v, strings.TrimSuffix(other, " is not"))
+		} else {
+			j.t.Errorf("%s assumes %q", x.Kind, assumed)
 		}
 	}
 	text := ""
@@ -189,7 +191,7 @@ func TestBoundsAreSound(t *testing.T) {
 				if x.Kind == GuardedBound || x.Kind == TwoStatements || strings.Contains(cond, "distinct from") || strings.Contains(cond, "coalesce") || strings.Contains(cond, "is not false") { // the facts say NOT NULL
 					given = "a is not null and b is not null and c is not null"
 				}
-				j.candidate(q, c, x, given)
+				j.candidate(q, x, given)
 			}
 		}
 		j.decide(cond)
@@ -246,7 +248,7 @@ func TestKeysetsAreRewritten(t *testing.T) {
 			if x.Row != "" {
 				rows++
 			}
-			j.candidate(q, c, x, given)
+			j.candidate(q, x, given)
 		}
 		if k.apart && kinds[UnionAll] == unions {
 			t.Errorf("no union for %s (%s)", sql, c.Form)
