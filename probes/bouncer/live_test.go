@@ -327,7 +327,7 @@ func TestCancelsWait(t *testing.T) {
 	v := g.until("a busy server", func(v *View) bool { return pool(v, "shop", "app").Active == 1 })
 	silent(t, v, ruleCancels)
 	if g.consoles[0].hello.num < 11600 {
-		spoken.cannot(t, ruleCancels, "SHOW POOLS does not tell cancels before 1.16")
+		spoken.Cannot(t, ruleCancels, "SHOW POOLS does not tell cancels before 1.16")
 	}
 	pgtest.Exec(t, g.srv.DSN("postgres", "postgres"), "alter role app nologin")
 	g.send(0, "app", "werft:web", "select 1")

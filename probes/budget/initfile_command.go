@@ -15,8 +15,8 @@ var (
 	sidekiqFlag = regexp.MustCompile(`sidekiq\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
 	celeryFlag  = regexp.MustCompile(`celery\b.*?\bworker\b.*?\s(?:-c|--concurrency)[ =]?(\d{1,6})\b`)
 	djangoApp   = regexp.MustCompile(`\w\.[aw]sgi(?::application)?(?:[\s"']|$)`) // as Django lays a project out
-	oneAtATime  = regexp.MustCompile(`manage\.py\s+(?:migrate|collectstatic|createsuperuser)\b|celery\b.*?\bbeat\b|alembic\b.*?\bupgrade\b|flyway\b|liquibase\b|prisma\s+migrate\b|(?:rails|rake)\s+db:`)
-	// oneShot is what is done when it ends.
+	celeryBeat  = regexp.MustCompile(`celery\b.*?\bbeat\b`)
+	// oneShot is what is done when it ends, one thing at a time.
 	oneShot = regexp.MustCompile(`manage\.py\s+(?:migrate|collectstatic|createsuperuser)\b|alembic\b.*?\bupgrade\b|flyway\b|liquibase\b|prisma\s+migrate\b|(?:rails|rake)\s+db:`)
 	// noServer are programs that serve no requests.
 	noServer       = regexp.MustCompile(`sidekiq\b|celery\b|\brake\b|\brails\s+(?:db:|c\b|console\b|runner\b)|manage\.py\s|alembic\b|flyway\b|liquibase\b|cron\b|supercronic\b|crond\b`)
@@ -132,7 +132,7 @@ func (w deployed) byCommand() ([]size, []string) {
 	if n := w.flagged(celeryFlag); n > 0 {
 		return []size{{"kind", "celery"}, sized("concurrency", n)}, []string{"concurrency: the command", "GUESS: each child opens 1 connection"}
 	}
-	if oneAtATime.MatchString(w.stays()) {
+	if last := w.stays(); oneShot.MatchString(last) || celeryBeat.MatchString(last) {
 		return []size{sized("pool", 1)}, []string{"GUESS: a program of one process and thread opens 1 connection"}
 	}
 	_, settings := w.env["DJANGO_SETTINGS_MODULE"]

@@ -109,7 +109,7 @@ func (b *bench) until(user, file, rule string, fires bool) {
 		u := b.look(user, f)
 		i := slices.IndexFunc(u.Findings, func(x probes.Finding) bool { return x.Rule == rule })
 		if (i >= 0) == fires {
-			spoken.note(rule, fires)
+			spoken.Note(rule, fires)
 			if i >= 0 {
 				b.t.Log(u.Findings[i].Message)
 			}
@@ -244,7 +244,7 @@ func TestLiveReserve(t *testing.T) {
 	b = newBench(t, in, set)
 	b.until("postgres", benchHead, "no-operator-reserve", false)
 	if in.Major < 16 {
-		spoken.cannot(t, "app-takes-reserve", "there is no reserved_connections before 16")
+		spoken.Cannot(t, "app-takes-reserve", "there is no reserved_connections before 16")
 	}
 	file := benchHead + "roles: { a: { pool: 4 } }\n"
 	b.open(1, "app", "w:a", 1, "")
@@ -259,7 +259,7 @@ func TestLiveHidden(t *testing.T) {
 	t.Parallel()
 	in, err := pgserver.Find(t.Context(), 17, 16, 15, 14)
 	if err != nil {
-		spoken.cannot(t, "slots-hidden", err.Error())
+		spoken.Cannot(t, "slots-hidden", err.Error())
 	}
 	b := newBench(t, in, map[string]string{"max_connections": "12"})
 	port := portOf(t, b.srv.DSN("postgres", "postgres"))
@@ -322,7 +322,7 @@ func TestLiveChurn(t *testing.T) {
 				}
 				fires := slices.ContainsFunc(budget.Use(f, snap).Findings, func(x probes.Finding) bool { return x.Rule == "connection-churn" })
 				if snap.Churn != nil && fires == churn {
-					spoken.note("connection-churn", churn)
+					spoken.Note("connection-churn", churn)
 					return snap.Churn
 				}
 				last = snap.Churn
