@@ -1,42 +1,59 @@
 package probes
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Churn is how many sessions were opened between two readings of
-// pg_stat_database (14+), pgsonde's own included.
-type Churn struct {
-	PerS  float64 // new sessions a second
-	OverS float64 // seconds between the readings
+// Opened is a reading of how many sessions were ever opened in all databases
+// (14+), pgsonde's own included.
+type Opened struct {
+	At       time.Time // the server's clock
+	Sessions int64     // since the statistics were reset
 }
 
 const (
-	churnSince = 140000          // pg_stat_database.sessions
-	churnLeast = 5 * time.Second // below this a few sessions look like many
+	openedSince = 140000 // pg_stat_database.sessions
+	openedEvery = 5 * time.Second
+	openedKept  = 5 * time.Minute
 )
 
-// churnClock is the last reading of the number of sessions ever opened.
-type churnClock struct {
-	sessions int64
-	at       time.Time // the server's clock; zero: none yet
-	last     *Churn
+// openedClock paces the readings of sessions opened, which take one small
+// statement on the work connection.
+type openedClock struct {
+	next    time.Time
+	running bool
+	all     []Opened // oldest first; a snapshot may have it, so it is never changed in place
 }
 
-// learn takes a reading. Numbers that went down were reset.
-func (c *churnClock) learn(r *Rows) {
+// learn takes a reading. Numbers and clocks that went back were reset.
+func (c *openedClock) learn(r *Rows) {
 	if !r.Next() || r.Null(0) {
 		return
 	}
-	n, at := r.Int64(0), r.Time(1)
-	span := at.Sub(c.at)
-	switch {
-	case c.at.IsZero() || n < c.sessions || span < 0:
-		*c = churnClock{sessions: n, at: at}
-	case span >= churnLeast:
-		*c = churnClock{sessions: n, at: at, last: &Churn{PerS: float64(n-c.sessions) / span.Seconds(), OverS: span.Seconds()}}
+	o := Opened{At: r.Time(1), Sessions: r.Int64(0)}
+	if n := len(c.all); n > 0 && (o.Sessions < c.all[n-1].Sessions || !o.At.After(c.all[n-1].At)) {
+		c.all = nil
+	}
+	kept := c.all
+	for len(kept) > 0 && o.At.Sub(kept[0].At) > openedKept {
+		kept = kept[1:]
+	}
+	c.all = append(slices.Clone(kept), o)
+}
+
+// readOpened takes a reading; the caller set running.
+func (s *Sampler) readOpened(ctx context.Context) {
+	rows, err := s.Work(ctx, slowTimeout, "opened")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened.running = false
+	s.opened.next = time.Now().Add(openedEvery)
+	if err == nil { // else the next reading will do
+		s.opened.learn(rows)
 	}
 }
 

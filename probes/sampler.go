@@ -38,7 +38,7 @@ type Sampler struct {
 	seq    int64
 	cost   time.Duration // of the last tick
 	slow   slowClock
-	churn  churnClock
+	opened openedClock
 	locks  lockPanel
 	back   comeback // of the work connection
 

@@ -32,6 +32,10 @@ func (s *Sampler) learn(ctx context.Context, f tickFacts) {
 		running = s.job(s.refresh)
 		s.slow.running = running
 	}
+	if s.state.server.VersionNum >= openedSince && !s.opened.running && !time.Now().Before(s.opened.next) {
+		s.opened.running = true
+		s.job(s.readOpened)
+	}
 	s.mu.Unlock()
 	if !f.unknown || running == nil {
 		return
@@ -63,6 +67,7 @@ func (s *Sampler) compare(snap *Snapshot, f tickFacts) {
 	say := func(text string) { snap.Notes = append(snap.Notes, Note{At: snap.At, Text: text}) }
 	if !old.started.Equal(now.started) {
 		say("server restarted at " + now.started.Format(time.RFC3339))
+		s.opened.all = nil
 	}
 	switch {
 	case old.recovery && !now.recovery:
@@ -81,20 +86,10 @@ func (s *Sampler) refresh(ctx context.Context) {
 	names, nerr := s.Work(ctx, slowTimeout, "names")
 	settings, serr := s.Work(ctx, slowTimeout, "limits")
 	byRole, rerr := s.Work(ctx, slowTimeout, "role_settings")
-	var opened *Rows
-	if server, _ := s.Facts(); server.VersionNum >= churnSince {
-		opened, _ = s.Work(ctx, slowTimeout, "churn") // the next reading will do
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if opened != nil {
-		s.churn.learn(opened)
-	}
 	s.slow.running = nil
 	s.slow.next = time.Now().Add(slowEvery)
-	if opened != nil && s.churn.last == nil { // a rate needs two readings
-		s.slow.next = time.Now().Add(churnLeast + time.Second)
-	}
 	limits := s.state.limits
 	if nerr == nil {
 		s.learnNames(names, &limits)

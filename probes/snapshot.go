@@ -19,7 +19,8 @@ type Snapshot struct {
 	SessionsTotal int
 	Locks         *Locks // nil: the lock manager was not read, nobody waited
 	Cost          Cost
-	Churn         *Churn // nil: not known yet, or before 14
+	// Opened are the readings of the last minutes, oldest first; none before 14.
+	Opened []Opened
 	// Refused is what the server said when it last had no slot for pgsonde's own
 	// second connection; "" when it had, or was not asked.
 	Refused string

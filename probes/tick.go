@@ -165,7 +165,7 @@ func (s *Sampler) snapshot(r *Rows, f tickFacts, want Want) *Snapshot {
 	snap := &Snapshot{
 		Seq: s.seq, At: f.at, Server: s.state.server, Limits: s.state.limits, SessionsTotal: f.total,
 		Cost: Cost{Connections: s.connections(), RoundTrip: r.Took, Bytes: r.Bytes}, Notes: s.notes,
-		Churn: s.churn.last, Refused: s.back.refused,
+		Opened: s.opened.all, Refused: s.back.refused,
 	}
 	s.notes = nil
 	s.compare(snap, f)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -16,7 +17,7 @@ func serverChecks() []check {
 		{Rule{"app-is-superuser", probes.Warn, "an application logs in as superuser: it takes the operators' reserve too", "superuser_reserved_connections are open to every superuser"}, appIsSuperuser},
 		{Rule{"app-takes-reserve", probes.Warn, "an application logs in as a member of pg_use_reserved_connections: it takes the operators' reserve", "PostgreSQL 16+, reserved_connections"}, appTakesReserve},
 		{Rule{"running-over-cpus", probes.Warn, "more statements run than twice the CPUs", "the server's CPUs against active sessions that wait for no lock and no client"}, runningOverCPUs},
-		{Rule{"connection-churn", probes.Warn, "sessions are opened at a rate that a pool would not have", "pg_stat_database.sessions, 14+: the difference of two readings"}, connectionChurn},
+		{Rule{"connection-churn", probes.Warn, "sessions are opened, and closed again, at a rate that a pool would not have", "pg_stat_database.sessions, 14+: the differences of its readings"}, connectionChurn},
 		{Rule{"file-differs", probes.Warn, "the server's limits are not those of the budget file", usableSource}, fileDiffers},
 		{Rule{"no-operator-reserve", probes.Warn, "nobody but a superuser, or nobody at all, gets in when all slots are taken", usableSource}, noOperatorReserve},
 		{Rule{"no-free-walsender", probes.Info, "no walsender slot is free: replicas, backups and the way in by replication=database wait", "max_wal_senders"}, noFreeWalsender},
@@ -94,21 +95,51 @@ func runningOverCPUs(l *live) []probes.Finding {
 		map[string]any{"running": *l.u.Running, "cpus": l.u.CPUs})}
 }
 
-// churnPerS is many new sessions a second: pools that work open nearly none, and
-// each costs the server a process and a login.
-const churnPerS = 10
+const (
+	// churnPerS is many new sessions a second: pools that work open nearly none, and
+	// each costs the server a process and a login.
+	churnPerS = 3
+	// churnForS is how long that must go on: two readings and no less.
+	churnForS = 9
+)
 
-// connectionChurn names the roles all of whose connections are younger than the
-// time between the two readings.
+// churning is how many sessions were opened up to the last reading while each
+// reading found many new ones, and since when.
+func churning(all []probes.Opened) (opened int64, since time.Time) {
+	for i := len(all) - 1; i > 0; i-- {
+		n, span := all[i].Sessions-all[i-1].Sessions, all[i].At.Sub(all[i-1].At).Seconds()
+		if float64(n) < churnPerS*span {
+			break
+		}
+		opened, since = opened+n, all[i-1].At
+	}
+	return opened, since
+}
+
+// connectionChurn finds sessions that come and go; those that a deploy opens
+// stay. It names the roles all of whose connections are younger than the time
+// that it goes on for.
 func connectionChurn(l *live) []probes.Finding {
-	c := l.s.Churn
-	if c == nil || c.PerS < churnPerS {
+	opened, begin := churning(l.s.Opened)
+	if opened == 0 {
+		return nil
+	}
+	overS := l.s.Opened[len(l.s.Opened)-1].At.Sub(begin).Seconds()
+	gone := opened
+	for _, r := range l.rows {
+		for _, g := range r.groups {
+			if g.NewestStart.IsZero() || g.NewestStart.After(begin) {
+				gone -= int64(g.N) // some of them may be older
+			}
+		}
+	}
+	if overS < churnForS || 2*gone <= opened {
 		return nil
 	}
 	young := []string{}
 	for _, r := range l.rows {
 		old := slices.ContainsFunc(r.groups, func(g probes.Group) bool {
-			return g.OldestStart.IsZero() || l.s.At.Sub(g.OldestStart).Seconds() > c.OverS
+			return g.OldestStart.IsZero() || l.s.At.Sub(g.OldestStart).Seconds() > overS
 		})
 		if len(r.groups) > 0 && !old && r.Origin != BuiltIn {
 			young = append(young, r.Role)
@@ -118,10 +149,11 @@ func connectionChurn(l *live) []probes.Finding {
 	if len(young) > 0 {
 		who = "; all connections of " + strings.Join(young[:min(3, len(young))], ", ") + " are younger than that"
 	}
-	return []probes.Finding{found("connection-churn", probes.Warn, "server",
-		fmt.Sprintf("%.0f new sessions a second over the last %s: each is a new process and a login%s", c.PerS, age(c.OverS), who),
+	perS := float64(opened) / overS
+	return []probes.Finding{since(found("connection-churn", probes.Warn, "server",
+		fmt.Sprintf("%.0f new sessions a second over the last %s, %d of %d are gone again: each is a new process and a login%s", perS, age(overS), gone, opened, who),
 		"let the applications keep their connections in a pool, or put a pooler in front",
-		map[string]any{"per_s": c.PerS, "over_s": c.OverS, "young": young})}
+		map[string]any{"per_s": perS, "over_s": overS, "opened": opened, "gone": gone, "young": young}), overS)}
 }
 
 // fileDiffers compares what the file says of the server with the server.

@@ -54,8 +54,16 @@ func reserved(user string) func(*probes.Snapshot) {
 
 func refuse(s *probes.Snapshot) { s.Refused = "sorry, too many clients already" }
 
-func churn(perS float64) func(*probes.Snapshot) {
-	return func(s *probes.Snapshot) { s.Churn = &probes.Churn{PerS: perS, OverS: 30} }
+// churn is a reading every five seconds up to now, each with so many sessions
+// opened since the one before.
+func churn(opened ...int64) func(*probes.Snapshot) {
+	return func(s *probes.Snapshot) {
+		s.Opened = []probes.Opened{{At: now.Add(time.Duration(-5*len(opened)) * time.Second), Sessions: 1000}}
+		for _, n := range opened {
+			last := s.Opened[len(s.Opened)-1]
+			s.Opened = append(s.Opened, probes.Opened{At: last.At.Add(5 * time.Second), Sessions: last.Sessions + n})
+		}
+	}
 }
 
 const one = "match: \"{role}\"\nkeep_free: 3\nroles: { a: { min: 4, max: 8, replicas: 2 } }\n"
@@ -82,6 +90,14 @@ func masked(g probes.Group) probes.Group {
 func checkCases() map[string][]checkCase {
 	idle := func(n int) probes.Group { return grp(n, "a", "1.1.1.1", "idle") }
 	both := func(n int) []probes.Group { return []probes.Group{idle(n), grp(n, "a", "1.1.1.2", "idle")} }
+	started := func(n int, oldest, newest time.Duration) probes.Group {
+		g := born(grp(n, "a", "", "idle"), oldest)
+		g.NewestStart = now.Add(-newest)
+		return g
+	}
+	young := func(n int) probes.Group { return started(n, time.Second, time.Second) }
+	old := func(n int) probes.Group { return started(n, time.Hour, time.Minute) }
+	grown := func(n int) probes.Group { return started(n, time.Hour, time.Second) }
 	const providers = "match: \"{role}\"\nserver: { max_connections: 100, provider_reserved: 40 }\nroles: { a: { pool: 10 } }\n"
 	small := func(s *probes.Snapshot) { s.Limits.MaxConnections = 20 }
 	timed := one + "settings: { default: { lock_timeout: 5s, transaction_timeout: 60s, deadline: 2min } }\n"
@@ -100,8 +116,18 @@ func checkCases() map[string][]checkCase {
 			{"not refused", one, snap(grp(20, "x", "", "idle")), false, ""},
 		},
 		"connection-churn": {
-			{"30 a second", one, edit(snap(born(grp(2, "a", "", "idle"), time.Second)), churn(30)), true, "30 new sessions a second over the last 30 s: each is a new process and a login; all connections of a are younger"},
-			{"a pool", one, edit(snap(born(grp(2, "a", "", "idle"), time.Second)), churn(0.2)), false, ""},
+			{"30 a second", one, edit(snap(young(2)), churn(150, 150, 150)), true, "30 new sessions a second over the last 15 s, 448 of 450 are gone again: each is a new process and a login; all connections of a are younger"},
+			{"6 a second", one, edit(snap(), churn(30, 30)), true, "6 new sessions a second over the last 10 s, 60 of 60 are gone again"},
+			{"since it began", one, edit(snap(), churn(0, 1, 30, 30)), true, "over the last 10 s"},
+			{"beside large pools", one, edit(snap(old(90), young(2)), churn(30, 30)), true, "58 of 60 are gone again"},
+			{"in the same group as a large pool", one, edit(snap(grown(90)), churn(30, 30, 30, 30, 30, 30, 30)), true, "6 new sessions a second over the last 35 s, 120 of 210 are gone again"},
+			{"once", one, edit(snap(), churn(0, 30)), false, ""},
+			{"over", one, edit(snap(), churn(150, 150, 150, 1)), false, ""},
+			{"a deploy", one, edit(snap(young(110)), churn(40, 40, 20)), false, ""},
+			{"a deploy and its probes", one, edit(snap(young(50)), churn(30, 30, 30)), false, ""},
+			{"masked", one, edit(snap(masked(grp(100, "a", "", "idle"))), churn(40, 40, 20)), false, ""},
+			{"a pool", one, edit(snap(young(2)), churn(1, 1, 1)), false, ""},
+			{"one reading", one, edit(snap(), churn()), false, ""},
 			{"not known", one, snap(), false, ""},
 		},
 		"slots-low": {

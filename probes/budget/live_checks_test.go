@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
@@ -292,11 +291,15 @@ func portOf(t *testing.T, dsn string) string {
 	return fmt.Sprint(cfg.Port)
 }
 
-// TestLiveChurn: many short sessions are seen by the second reading; then calm.
+// TestLiveChurn: some short sessions a second are seen after a few readings, as
+// many that stay, as a deploy opens them, are not; then calm.
 func TestLiveChurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes most of a minute")
+	}
 	t.Parallel()
 	b := newBench(t, pgtest.Any(t), nil)
-	f, err := budget.Parse("bench.yaml", []byte(benchHead+"roles: { a: { pool: 4 } }\n"))
+	f, err := budget.Parse("bench.yaml", []byte(benchHead+"roles: { a: { pool: 90 } }\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,57 +308,54 @@ func TestLiveChurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	read := func(churn bool) *probes.Churn {
-		var last *probes.Churn
-		for end := time.Now().Add(120 * time.Second); time.Now().Before(end); {
-			if churn {
-				b.churn(6*time.Second, 4)
-			} else {
-				time.Sleep(6 * time.Second) // the rate is of the time between two readings
-			}
-			b.sql("select pg_reload_conf()") // the slow clock reads again
-			time.Sleep(200 * time.Millisecond)
-			for range 3 { // the reading runs beside the ticks
-				snap, err := s.Tick(t.Context(), probes.Want{})
+	// look opens so many sessions a tick for as long as five readings take, or until
+	// the rule speaks, or is silent, as wanted.
+	look := func(perTick int, app string, stay bool, want func(fires bool) bool) (fires bool) {
+		t.Helper()
+		begin := time.Now()
+		for time.Since(begin) < 25*time.Second {
+			for range perTick {
+				c, err := b.srv.Open(t.Context(), pgserver.ConnOptions{User: "app", Database: "app", AppName: app})
 				if err != nil {
 					t.Fatal(err)
 				}
-				fires := slices.ContainsFunc(budget.Use(f, snap).Findings, func(x probes.Finding) bool { return x.Rule == "connection-churn" })
-				if snap.Churn != nil && fires == churn {
-					spoken.Note("connection-churn", churn)
-					return snap.Churn
+				if stay {
+					t.Cleanup(c.Close)
+				} else {
+					c.Close()
 				}
-				last = snap.Churn
-				time.Sleep(300 * time.Millisecond)
 			}
+			snap, err := s.Tick(t.Context(), probes.Want{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := budget.Use(f, snap).Findings
+			k := slices.IndexFunc(found, func(x probes.Finding) bool { return x.Rule == "connection-churn" })
+			fires = k >= 0
+			if len(snap.Opened) > 2 && want(fires) {
+				if fires {
+					t.Logf("after %v: %s", time.Since(begin).Round(time.Second), found[k].Message)
+				}
+				return fires
+			}
+			if stay && time.Since(begin) > 12*time.Second {
+				perTick = 0
+			}
+			time.Sleep(500 * time.Millisecond)
 		}
-		t.Errorf("churn %v never came; last %+v", churn, last)
-		return nil
+		return fires
 	}
-	t.Logf("%+v", read(true))
-	t.Logf("%+v", read(false))
-}
-
-// churn opens and closes sessions for a while, so many at a time; over the Unix
-// socket, where a login costs least.
-func (b *bench) churn(d time.Duration, clients int) {
-	b.t.Helper()
-	var all errgroup.Group
-	for range clients {
-		all.Go(func() error {
-			for begin := time.Now(); time.Since(begin) < d; {
-				c, err := b.srv.Open(b.t.Context(), pgserver.ConnOptions{User: "app", Database: "app", AppName: "w:a"})
-				if err != nil {
-					return err
-				}
-				c.Close()
-			}
-			return nil
-		})
+	if look(3, "w:a", true, func(fires bool) bool { return fires }) {
+		t.Error("sessions that stay are taken for churn")
 	}
-	if err := all.Wait(); err != nil {
-		b.t.Fatal(err)
+	if !look(3, "w:b", false, func(fires bool) bool { return fires }) {
+		t.Fatal("six sessions a second that do not stay are not found")
 	}
+	spoken.Note("connection-churn", true)
+	if look(0, "", false, func(fires bool) bool { return !fires }) {
+		t.Fatal("churn that is over is found still")
+	}
+	spoken.Note("connection-churn", false)
 }
 
 // TestLiveGhosts: a connection older than its pool lets any live. The rule allows
