@@ -3,7 +3,10 @@ package tui
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -223,10 +226,8 @@ func (f *frame) poolers() []*bouncer.View {
 			Instances: t.Instances, Snapshot: f.snap, ServerErr: f.away, Spec: t.Spec, Advisory: f.pool.advisory, RoleOf: f.file.ClientRole,
 		})
 		f.pooled = append(f.pooled, v)
-		f.poolFound = append(f.poolFound, v.Findings...)
 	}
-	f.poolFound = append(f.poolFound, bouncer.Together(f.pooled)...)
-	worstFirst(f.poolFound)
+	f.poolFound = bouncer.Together(f.pooled)
 	return f.pooled
 }
 
@@ -240,8 +241,13 @@ func (f *frame) findings() []probes.Finding {
 	f.merged = append([]probes.Finding{}, f.use.Findings...)
 	more := slices.Concat(f.poolFound, waits.Findings(f.forest(), f.use.Caps()))
 	for _, p := range more {
-		i := slices.IndexFunc(f.use.Findings, func(b probes.Finding) bool { return b.Rule == p.Rule && b.Subject == p.Subject })
+		full := p.Evidence["server_full"] == true
+		i := slices.IndexFunc(f.use.Findings, func(b probes.Finding) bool {
+			return b.Rule == p.Rule && b.Subject == p.Subject || full && b.Rule == slotsFull
+		})
 		switch {
+		case i >= 0 && full:
+			f.merged[i] = fullFor(f.merged[i], p)
 		case i < 0:
 			f.merged = append(f.merged, p)
 		case rank(p) < rank(f.merged[i]):
@@ -250,6 +256,30 @@ func (f *frame) findings() []probes.Finding {
 	}
 	worstFirst(f.merged)
 	return f.merged
+}
+
+// slotsFull is the budget's rule of a server without a free slot.
+const slotsFull = "slots-full"
+
+// fullFor adds the pools that a full server refuses to the finding that it is full.
+func fullFor(server, pools probes.Finding) probes.Finding {
+	names, _ := pools.Evidence["pools"].([]string)
+	server.Message += "; no server for pool " + strings.Join(names[:min(3, len(names))], ", ")
+	if more := len(names) - 3; more > 0 {
+		server.Message += fmt.Sprintf(" and %d more", more)
+	}
+	if n, _ := pools.Evidence["clients_waiting"].(int); n > 0 {
+		server.Message += ", " + plural(n, "client") + " waiting"
+	}
+	server.Evidence = maps.Clone(server.Evidence)
+	server.Evidence["pools"] = names
+	if rank(pools) < rank(server) {
+		server.Severity = pools.Severity
+	}
+	if server.SinceS == nil {
+		server.SinceS = pools.SinceS
+	}
+	return server
 }
 
 func rank(f probes.Finding) int {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/table"
@@ -51,9 +52,13 @@ func (s *findingsScreen) load(f *frame) {
 }
 
 // findingKey tells findings apart: two instances of a pooler may have one each of
-// the same rule and subject.
+// the same rule and subject. Of one about several pools the target is of whichever
+// waits longest.
 func findingKey(x probes.Finding) string {
 	target, _ := x.Evidence["target"].(string)
+	if pools, _ := x.Evidence["pools"].([]string); len(pools) > 1 {
+		target = ""
+	}
 	return x.Rule + " " + x.Subject + " " + target
 }
 
@@ -109,12 +114,18 @@ func (s *findingsScreen) open() result {
 	}
 	for _, v := range s.f.poolers() {
 		for k := range v.Pools {
-			if p := &v.Pools[k]; p.Database+"@"+p.User == subject && v.Instances[p.Instance].Target == all[s.at].Evidence["target"] {
-				return result{push: newPool(s.g, poolKey(v, p), subject)}
+			if p := &v.Pools[k]; isAbout(all[s.at], p) && v.Instances[p.Instance].Target == all[s.at].Evidence["target"] {
+				return result{push: newPool(s.g, poolKey(v, p), p.Database+"@"+p.User)}
 			}
 		}
 	}
 	return result{say: "this finding is about no single role, pool or session"}
+}
+
+// isAbout says that a finding is about a pool, of several the one that waits
+// longest.
+func isAbout(x probes.Finding, p *bouncer.PoolView) bool {
+	return x.Subject == p.Database+"@"+p.User || x.Evidence["database"] == p.Database && x.Evidence["user"] == p.User
 }
 
 // session finds a backend by the subject of a finding, its pid; nil when it names

@@ -32,11 +32,8 @@ func poolFacts(t *theme.Theme, f *frame, ref poolRef, w, h int) []string {
 	} else {
 		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: poolRest(p)}))
 	}
-	for _, x := range f.poolFound {
-		if x.Subject == p.Database+"@"+p.User && x.Action != "" && x.Evidence["target"] == ref.view.Instances[p.Instance].Target {
-			out = append(out, wrap(t, theme.Dim, "  ", x.Action, w)...)
-			break
-		}
+	if p.Action != "" {
+		out = append(out, wrap(t, theme.Dim, "  ", p.Action, w)...)
 	}
 	for _, r := range p.Roots {
 		out = append(out, wrap(t, theme.Holder, "* ", rootText(f, r), w)...)

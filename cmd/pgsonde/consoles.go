@@ -139,17 +139,12 @@ type scene struct {
 // judgePoolers judges every pooler, and all of them together.
 func judgePoolers(file *budget.File, told []bouncer.Told, s scene) ([]*bouncer.View, []probes.Finding) {
 	var views []*bouncer.View
-	var findings []probes.Finding
 	for _, t := range told {
-		v := bouncer.Judge(bouncer.Input{
+		views = append(views, bouncer.Judge(bouncer.Input{
 			Instances: t.Instances, Snapshot: s.snap, ServerErr: s.err, Spec: t.Spec, Advisory: s.advisory, RoleOf: file.ClientRole,
-		})
-		views = append(views, v)
-		findings = append(findings, v.Findings...)
+		}))
 	}
-	findings = append(findings, bouncer.Together(views)...)
-	sortFindings(findings)
-	return views, findings
+	return views, bouncer.Together(views)
 }
 
 // withoutServer is a scene without the server: why is a note, and evidence of what

@@ -130,26 +130,37 @@ func (j *judge) whyFull(v *PoolView) string {
 
 // whyCannotOpen is the likely cause first, then the figures.
 func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
-	out := "PostgreSQL refuses new connections or cannot be reached"
-	if j.seen(v) {
-		out = "the login of " + quoted(v.ServerUser) + " fails (password, pg_hba.conf, CONNECT revoked), the address is wrong"
-		if u := r.user(v.User); u == nil || u.MaxConnections == nil {
-			held := sharers(r, func(p Pool) bool { return p.User == v.User && p.Database != v.Database })
-			if held != "" {
-				out += ", a max_user_connections of " + quoted(v.User) + ", which the console does not tell, is reached (" + strings.TrimPrefix(held, ": ") + ")"
-			}
-		}
-		out += ", or another refusal: see the pooler's log"
+	limit := ""
+	if u := r.user(v.User); j.seen(v) && (u == nil || u.MaxConnections == nil) {
+		limit = sharers(r, func(p Pool) bool { return p.User == v.User && p.Database != v.Database })
 	}
-	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
-		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"
+	if limit != "" {
+		limit = ", a max_user_connections of " + quoted(v.User) + ", which the console does not tell, is reached (" + strings.TrimPrefix(limit, ": ") + ")"
 	}
+	out := j.likely(v, []string{v.ServerUser}, limit)
 	out += "; " + plural(v.Servers(), "server") + " open"
 	if v.Size > 0 {
 		out += " of " + count(v.Size)
 	}
 	if j.seen(v) {
 		out += ", and PostgreSQL has free slots"
+	}
+	return out
+}
+
+// likely is why the logins of these users fail, as far as it can be guessed from
+// one of their pools; limit is one more guess.
+func (j *judge) likely(v *PoolView, users []string, limit string) string {
+	out := "PostgreSQL refuses new connections or cannot be reached"
+	if j.seen(v) {
+		fails := "the login of " + quoted(users[0]) + " fails"
+		if len(users) > 1 {
+			fails = "the logins of " + strings.Join(quotedAll(users), ", ") + " fail"
+		}
+		out = fails + " (password, pg_hba.conf, CONNECT revoked), the address is wrong" + limit + ", or another refusal: see the pooler's log"
+	}
+	if v.Servers() == 0 && j.pauseHidden(v.Instance) {
+		out += ", or somebody paused the whole pooler, which the console does not tell before 1.19"
 	}
 	return out
 }

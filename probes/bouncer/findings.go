@@ -30,8 +30,14 @@ func (j *judge) findings() {
 	j.stranded()
 	j.sessionState()
 	j.fileDiffers()
+	j.v.own = slices.Clone(j.v.Findings)
+	j.v.Findings = append(j.v.Findings, together(j.v.stuck)...)
+	worstFirst(j.v.Findings)
+}
+
+func worstFirst(all []probes.Finding) {
 	rank := []probes.Severity{probes.Error, probes.Warn, probes.Info}
-	slices.SortStableFunc(j.v.Findings, func(a, b probes.Finding) int {
+	slices.SortStableFunc(all, func(a, b probes.Finding) int {
 		return cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity))
 	})
 }
@@ -68,53 +74,6 @@ func (j *judge) away() {
 		}
 		j.add(f)
 	}
-}
-
-// paused finds databases that are paused or disabled, and whole processes.
-func (j *judge) paused() {
-	for i, in := range j.in.Instances {
-		r := in.Reading
-		if r == nil || in.Err != nil {
-			continue
-		}
-		if s := r.State; s != nil && (s.Paused || s.Suspended) {
-			word := map[bool]string{true: "suspended", false: "paused"}[s.Suspended]
-			j.stopped(i, "", rulePaused, "all of "+j.at(i)+" is "+word, "RESUME in the console, once whoever did it agrees")
-		}
-		for _, d := range r.Databases {
-			what := "database " + quoted(d.Name) + " of " + j.at(i) + " is "
-			if d.Paused {
-				j.stopped(i, d.Name, rulePaused, what+"paused", "RESUME "+quoted(d.Name)+" in the console, once whoever paused it agrees")
-			}
-			if d.Disabled {
-				j.stopped(i, d.Name, ruleDisabled, what+"disabled: new clients are refused", "ENABLE "+quoted(d.Name)+" in the console, once whoever disabled it agrees")
-			}
-		}
-	}
-}
-
-// stopped adds the finding of a paused or disabled database, of all when
-// database is "".
-func (j *judge) stopped(i int, database, rule, message, action string) {
-	waiting, longest := 0, 0.0
-	for k := range j.v.Pools {
-		if p := &j.v.Pools[k]; p.Instance == i && (database == "" || p.Database == database) {
-			waiting += p.ClientsWaiting
-			longest = max(longest, p.MaxWaitS)
-		}
-	}
-	f := probes.Finding{
-		Rule: rule, Severity: probes.Warn, Subject: cmp.Or(database, j.v.Name), Message: message, Action: action,
-		Evidence: map[string]any{"target": j.v.Instances[i].Target, "clients_waiting": waiting},
-	}
-	if rule == ruleDisabled {
-		f.Severity = probes.Error
-	}
-	if waiting > 0 {
-		f.Severity, f.SinceS = probes.Error, &longest
-		f.Message += "; " + plural(waiting, "client") + " " + wait(waiting) + " " + ago(longest)
-	}
-	j.add(f)
 }
 
 func wait(n int) string {

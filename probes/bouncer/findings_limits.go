@@ -111,11 +111,16 @@ func (j *judge) serverSideOver() {
 		Action:   "lower default_pool_size or set max_db_connections; each instance, database and user counts",
 		Evidence: map[string]any{"cap": s.Cap, "usable": *s.Usable, "now": s.Now, "idle": s.Idle, "instances": len(j.v.Instances)},
 	}
-	if used, _ := j.server.used(func(probes.Group) bool { return true }); used >= *s.Usable && s.Now > 0 {
+	if used, _ := j.server.used(func(probes.Group) bool { return true }); used >= *s.Usable && s.Now > 0 && !j.saidFull() {
 		f.Severity = probes.Error
 		f.Message += "; the server is full"
 	}
 	j.add(f)
+}
+
+// saidFull says that pools have a finding of the full server already.
+func (j *judge) saidFull() bool {
+	return slices.ContainsFunc(j.v.stuck, func(s stuck) bool { return s.ripe && s.pool.refused.full })
 }
 
 // fileDiffers holds what the file declares against what the pooler says.

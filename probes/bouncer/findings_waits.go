@@ -1,7 +1,6 @@
 package bouncer
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -13,51 +12,54 @@ func (j *judge) waiting(p *PoolView) {
 	if p.OldS > 0 {
 		return // who waited then says nothing of now
 	}
-	rule := ruleNotFull
 	switch p.Cause {
 	case NoCause:
 		if p.Refused != "" {
-			then := "; its clients get an error at once"
-			if p.Clients() == 0 { // thrown out, or there is none
-				then = "; it has no client now: who comes gets an error at once"
-			}
-			j.add(probes.Finding{
-				Rule: ruleNotFull, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
-				Message: fmt.Sprintf("%s of %s cannot open a server: %s%s",
-					p.name(), j.at(p.Instance), p.Refused, then),
-				Action: p.refused.action, Evidence: j.poolEvidence(p),
-			})
+			j.stick(p, p.refused.action)
 		}
 		return
 	case Paused, Disabled, Opening:
 		return
 	case CancelsWaiting:
+		p.Action = j.cancelAction(p)
 		j.add(probes.Finding{
 			Rule: ruleCancels, Severity: probes.Info, Subject: p.Database,
 			Message: p.name() + " of " + j.at(p.Instance) + ": " + p.Why,
-			Action:  j.cancelAction(p), Evidence: j.poolEvidence(p),
+			Action:  p.Action, Evidence: j.poolEvidence(p),
 		})
 		return
 	case Full:
-		rule = rulePoolFull
+	default:
+		j.stick(p, j.action(p))
+		return
 	}
 	if p.MaxWaitS < noticeS {
 		return
 	}
-	longest, comes := p.MaxWaitS, ": "
+	comes := ": "
 	if strings.HasPrefix(p.Why, behind) {
 		comes = " "
 	}
-	f := probes.Finding{
-		Rule: rule, Severity: probes.Warn, Subject: p.Database + "@" + p.User, SinceS: &longest,
-		Message: fmt.Sprintf("%s of %s: %s %s %s%s%s", p.name(), j.at(p.Instance),
-			plural(p.ClientsWaiting, "client"), wait(p.ClientsWaiting), ago(longest), comes, p.Why),
-		Action: j.action(p), Evidence: j.poolEvidence(p),
-	}
+	p.Action = j.action(p)
+	j.add(felt(probes.Finding{
+		Rule: rulePoolFull, Subject: p.Database + "@" + p.User,
+		Message: p.name() + " of " + j.at(p.Instance) + ": " + waits(p.ClientsWaiting, p.MaxWaitS) + comes + p.Why,
+		Action:  p.Action, Evidence: j.poolEvidence(p),
+	}, p.MaxWaitS))
+}
+
+// felt grades a finding by how long clients wait.
+func felt(f probes.Finding, longest float64) probes.Finding {
+	f.Severity, f.SinceS = probes.Warn, &longest
 	if longest >= seriousS {
 		f.Severity = probes.Error
 	}
-	j.add(f)
+	return f
+}
+
+// waits is "3 clients wait 6.0 s".
+func waits(n int, longest float64) string {
+	return plural(n, "client") + " " + wait(n) + " " + ago(longest)
 }
 
 // cancelAction says what holds cancels up: they may use as many connections again

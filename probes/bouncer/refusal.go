@@ -11,7 +11,10 @@ import (
 
 // refusal is why PostgreSQL would not let a pool's login in now, and what to do;
 // the zero value when nothing that was read says so.
-type refusal struct{ why, action string }
+type refusal struct {
+	why, action string
+	full        bool // the whole server has no slot left
+}
 
 // refusal is about the snapshot's server, and "" of a pool that may be on another.
 func (j *judge) refusal(v *PoolView) refusal {
@@ -34,20 +37,20 @@ func ofError(err error) refusal {
 			if strings.Contains(ce.Msg, "for role \"") || strings.Contains(ce.Msg, "for database \"") {
 				return refusal{}
 			}
-			return refusal{"PostgreSQL is full: it refused pgsonde too (" + oneLine(ce.Msg) + ")", actionFull}
+			return refusal{"PostgreSQL is full: it refused pgsonde too (" + oneLine(ce.Msg) + ")", actionFull, true}
 		case probes.KindStarting:
-			return refusal{"PostgreSQL does not take connections now: " + oneLine(ce.Msg), "see its log for why it starts or stops"}
+			return refusal{"PostgreSQL does not take connections now: " + oneLine(ce.Msg), "see its log for why it starts or stops", false}
 		case probes.KindUnreachable:
 			return refusal{
 				"PostgreSQL cannot be reached, by pgsonde neither: " + oneLine(ce.Msg),
-				"see whether PostgreSQL runs, listens there and is let through",
+				"see whether PostgreSQL runs, listens there and is let through", false,
 			}
 		}
 		return refusal{}
 	}
 	var away *probes.Unavailable
 	if errors.As(err, &away) && slices.Contains([]string{"restarting", "starting up", "shutting down", "in recovery", "unreachable"}, away.State) {
-		return refusal{"PostgreSQL is " + away.State + ": pgsonde does not reach it either", "see whether PostgreSQL runs, and its log"}
+		return refusal{"PostgreSQL is " + away.State + ": pgsonde does not reach it either", "see whether PostgreSQL runs, and its log", false}
 	}
 	return refusal{}
 }
@@ -92,7 +95,7 @@ func (b *backends) refusal(database, user string) refusal {
 	if n += own(b.snap.Server.User == user); known && role.ConnLimit >= 0 && n >= role.ConnLimit && !role.Superuser {
 		return refusal{
 			fmt.Sprintf("role %s has CONNECTION LIMIT %d and %s", quoted(user), role.ConnLimit, plural(n, "connection")),
-			"raise the role's CONNECTION LIMIT, or make its pools smaller than it",
+			"raise the role's CONNECTION LIMIT, or make its pools smaller than it", false,
 		}
 	}
 	if !known && len(b.snap.Limits.Roles) > 0 {
@@ -110,7 +113,7 @@ func (b *backends) refusal(database, user string) refusal {
 	}
 	n, _ = b.used(func(probes.Group) bool { return true })
 	if n += own(true); n >= slots {
-		return refusal{fmt.Sprintf("PostgreSQL is full: %d of %d connections are taken", n, slots), actionFull}
+		return refusal{fmt.Sprintf("PostgreSQL is full: %d of %d connections are taken", n, slots), actionFull, true}
 	}
 	return refusal{}
 }
@@ -120,12 +123,12 @@ func (b *backends) mayNot(user string) refusal {
 	if slices.Contains(b.snap.Limits.NoLogin, user) {
 		return refusal{
 			"role " + quoted(user) + " may not log in: it is NOLOGIN",
-			"alter role " + quoted(user) + " login, if it was not taken away on purpose; or let the pool log in as another role",
+			"alter role " + quoted(user) + " login, if it was not taken away on purpose; or let the pool log in as another role", false,
 		}
 	}
 	return refusal{
 		"PostgreSQL has no role " + quoted(user) + " that may log in",
-		"create the role, or correct the user in PgBouncer's [databases] or auth_file",
+		"create the role, or correct the user in PgBouncer's [databases] or auth_file", false,
 	}
 }
 
@@ -135,7 +138,7 @@ func (b *backends) databaseRefusal(database string, superuser bool, own int) ref
 	if i < 0 && len(all) > 0 {
 		return refusal{
 			"database " + quoted(database) + " takes no connections, or there is none of that name",
-			"see \\l on the server: correct dbname in PgBouncer's [databases], or alter database … allow_connections true",
+			"see \\l on the server: correct dbname in PgBouncer's [databases], or alter database … allow_connections true", false,
 		}
 	}
 	if i < 0 || all[i].ConnLimit < 0 || superuser {
@@ -147,6 +150,6 @@ func (b *backends) databaseRefusal(database string, superuser bool, own int) ref
 	}
 	return refusal{
 		fmt.Sprintf("database %s has CONNECTION LIMIT %d and %s", quoted(database), all[i].ConnLimit, plural(n, "connection")),
-		"raise the database's CONNECTION LIMIT, or make the pools that use it smaller",
+		"raise the database's CONNECTION LIMIT, or make the pools that use it smaller", false,
 	}
 }

@@ -1,6 +1,7 @@
 package bouncer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,6 +107,7 @@ func (j *judge) sessionsShort(p *PoolView) {
 	if p.Mode != sessionMode || p.OldS > 0 || p.Size == 0 || p.Clients() <= most || p.ClientsWaiting > 0 {
 		return
 	}
+	p.Action = cmp.Or(p.Action, actionSession)
 	j.add(probes.Finding{
 		Rule: ruleSessionPool, Severity: probes.Warn, Subject: p.Database + "@" + p.User,
 		Message: fmt.Sprintf("%s of %s in session mode: %s, at most %d of them have a server; others wait until one disconnects",

@@ -88,9 +88,25 @@ func (j *judge) databaseCap(i int, d *Database) (n int, limited bool) {
 	return n, limited
 }
 
-// Together finds that several poolers can open more connections than the server
-// has, though each alone cannot.
+// Together is the findings of all poolers of a reading: those of each; of what
+// hits the pools of several of them, one for each cause; and that several can open
+// more connections than the server has, though each alone cannot.
 func Together(views []*View) []probes.Finding {
+	out := []probes.Finding{}
+	var hit []stuck
+	for _, v := range views {
+		out = append(out, v.own...)
+		hit = append(hit, v.stuck...)
+	}
+	out = append(out, together(hit)...)
+	if f := tooManyTogether(views); f != nil {
+		out = append(out, *f)
+	}
+	worstFirst(out)
+	return out
+}
+
+func tooManyTogether(views []*View) *probes.Finding {
 	var names []string
 	var usable *int
 	total, now := 0, 0
@@ -107,12 +123,12 @@ func Together(views []*View) []probes.Finding {
 	if len(names) < 2 || total <= *usable {
 		return nil
 	}
-	return []probes.Finding{{
+	return &probes.Finding{
 		Rule: ruleServerSide, Severity: probes.Warn, Subject: strings.Join(names, ", "),
 		Message:  fmt.Sprintf("the pools of %s together can open %d server connections, and the server has %d; now %d", strings.Join(names, ", "), total, *usable, now),
 		Action:   "lower default_pool_size or set max_db_connections, counted over all poolers of the server",
 		Evidence: map[string]any{"cap": total, "usable": *usable, "now": now, "poolers": names},
-	}}
+	}
 }
 
 // modes are the pool modes that are in use, "transaction" first: what a role

@@ -22,6 +22,14 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
+func quotedAll(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = quoted(s)
+	}
+	return out
+}
+
 func count(n int) string { return strconv.Itoa(n) }
 
 // plural is "1 client" or "3 clients".

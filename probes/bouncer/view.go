@@ -77,6 +77,9 @@ type View struct {
 	ClientsMax  *int
 	Servers     ServerSide
 	Findings    []probes.Finding
+
+	own   []probes.Finding // those that no other pooler can share
+	stuck []stuck
 }
 
 // InstanceName is the pooler's name, with the number of the instance from 1
@@ -154,6 +157,7 @@ type PoolView struct {
 
 	Cause    Cause
 	Why      string  // one line: the cause in figures, "" when nobody waits
+	Action   string  // what to do about it, or about Refused; "" nothing
 	Refused  string  // why the first server connection would be refused now; "" unknown, or it has some
 	OldS     float64 // as of its instance
 	Use      Use
