@@ -30,12 +30,9 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 	add := func(label, value string) {
 		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit(label, 12, false)}, theme.Span{Text: value}))
 	}
-	now := strconv.Itoa(r.Now)
+	now := ofCap(r)
 	if f.use.Bound {
 		now = t.AtMost + now
-	}
-	if r.Cap != nil {
-		now += " of " + strconv.Itoa(*r.Cap)
 	}
 	add("now", now)
 	out = append(out, sizeBars(t, r, w)...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -207,14 +208,15 @@ func (s *locksScreen) treePane(t *theme.Theme, x *waits.Tree, w int) []string {
 	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "behind " + nodeName(x.Root)}}, dim(plural(x.Slots, "slot")))}
 	caps := s.f.use.Caps()
 	for _, r := range rolesByCount(x) {
-		n, role, limit := x.ByRole[r], theme.Normal, ""
+		n, role := x.ByRole[r], theme.Normal
+		text := strconv.Itoa(n)
 		if c := caps[r]; c > 0 {
-			limit = " of " + strconv.Itoa(c)
+			text = said.OutOf(n, c, "", "cap")
 			if n >= c {
 				role = theme.Crit
 			}
 		}
-		out = append(out, t.Line(w, theme.Span{Role: role, Text: theme.Sign(role) + " "}, theme.Span{Text: t.Fit(r, 18, false) + strconv.Itoa(n) + limit}))
+		out = append(out, t.Line(w, theme.Span{Role: role, Text: theme.Sign(role) + " "}, theme.Span{Text: t.Fit(r, 18, false) + text}))
 	}
 	out = append(out, "")
 	for _, l := range endLines(s.f.forest(), x, 6) {

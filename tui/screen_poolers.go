@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
+	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -360,7 +361,11 @@ func (s *poolersScreen) nothing() string {
 
 // poolerSum is a pooler in one line: its clients and its server side.
 func poolerSum(v *bouncer.View) string {
-	parts := []string{fmt.Sprintf("%s of %s clients", orAsk(v.ClientsUsed), orAsk(v.ClientsMax))}
+	clients := fmt.Sprintf("%s of %s clients", orAsk(v.ClientsUsed), orAsk(v.ClientsMax))
+	if v.ClientsUsed != nil && v.ClientsMax != nil {
+		clients = said.OutOf(*v.ClientsUsed, *v.ClientsMax, "clients", "limit")
+	}
+	parts := []string{clients}
 	side := "? server connections"
 	if v.Read > 0 {
 		side = fmt.Sprintf("%s, %d idle", plural(v.Servers.Now, "server connection"), v.Servers.Idle)

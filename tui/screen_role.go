@@ -6,6 +6,7 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
@@ -159,7 +160,7 @@ func (s *roleScreen) podRow(addr string, r budget.Row, n int) table.Row {
 		count.Text = fmt.Sprintf("%d busy", p.Busy)
 		if p.Cap > 0 {
 			bar.Text, bar.Rest = spark.Stack(s.g, float64(p.Busy), float64(p.Now-p.Busy), float64(p.Cap), 10)
-			bar.Rest += fmt.Sprintf(" %d of %d busy", p.Busy, p.Cap)
+			bar.Rest += " " + said.OutOf(p.Busy, p.Cap, "busy", "cap")
 			if isFull(r, addr) {
 				out.Sign, bar.Role = theme.Crit, theme.Crit
 			}
@@ -229,13 +230,18 @@ func (s *roleScreen) selected() *probes.Session {
 	return nil
 }
 
+// ofCap is a role's connections, of the cap where it has one.
+func ofCap(r budget.Row) string {
+	if r.Cap == nil {
+		return strconv.Itoa(r.Now)
+	}
+	return said.OutOf(r.Now, *r.Cap, "", "cap")
+}
+
 // summary is the role in one line.
 func (s *roleScreen) summary(r budget.Row) []theme.Span {
 	sign := s.f.sign(r.Role)
-	text := strconv.Itoa(r.Now)
-	if r.Cap != nil {
-		text += " of " + strconv.Itoa(*r.Cap)
-	}
+	text := ofCap(r)
 	out := []theme.Span{{Text: " "}, {Role: sign, Text: theme.Sign(sign) + " "}, {Role: strong(sign), Text: text}}
 	if r.Busy != nil {
 		out = append(out, dim(fmt.Sprintf("  %d busy, %d idle, %d idle in tx, %d waiting for a lock", *r.Busy, or0(r.Idle), or0(r.IdleInTx), or0(r.LockWaiting)))...)

@@ -307,6 +307,9 @@ func (p *whatIf) now() string {
 		return ""
 	}
 	out := fmt.Sprintf("now %d of %d slots are taken", u.Used, u.Usable)
+	if u.Used > u.Usable {
+		out = fmt.Sprintf("now %d slots are taken, %d more than the usable %d", u.Used, u.Used-u.Usable, u.Usable)
+	}
 	if outside > 0 {
 		out += fmt.Sprintf(", %d by no role of these", outside)
 	}

@@ -126,7 +126,11 @@ func writePlanRoles(w io.Writer, s *budget.Sum) {
 			}
 		}
 		if len(via) > 0 {
-			notes = append(notes, fmt.Sprintf("Clients of %s, %d of the %d it lets in: %s.", p.Pooler, p.Clients, p.MaxClients, strings.Join(via, ", ")))
+			many := fmt.Sprintf("%d of the %d it lets in", p.Clients, p.MaxClients)
+			if p.Clients > p.MaxClients {
+				many = fmt.Sprintf("%d, %d more than it lets in", p.Clients, p.Clients-p.MaxClients)
+			}
+			notes = append(notes, fmt.Sprintf("Clients of %s, %s: %s.", p.Pooler, many, strings.Join(via, ", ")))
 		}
 	}
 	if s.Manual > 0 {

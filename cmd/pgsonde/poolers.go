@@ -11,6 +11,7 @@ import (
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/budget"
+	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
@@ -201,6 +202,9 @@ func roleOrUnknown(role string) string {
 }
 
 func clientsText(used, limit *int) string {
+	if used != nil && limit != nil {
+		return "clients " + said.OutOf(*used, *limit, "", "limit")
+	}
 	return fmt.Sprintf("clients %s of %s", count(used), count(limit))
 }
 
@@ -210,7 +214,10 @@ func serverSideText(v *bouncer.View) string {
 		return "server connections ?"
 	}
 	out := fmt.Sprintf("server connections %d", s.Now)
-	if s.Cap != nil {
+	switch {
+	case s.Cap != nil && s.Now > *s.Cap:
+		out += fmt.Sprintf(", %d more than the %d its pools may open", s.Now-*s.Cap, *s.Cap)
+	case s.Cap != nil:
 		out += fmt.Sprintf(" of %d its pools may open", *s.Cap)
 	}
 	if s.Usable != nil {

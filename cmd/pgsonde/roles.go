@@ -112,7 +112,11 @@ func serverLine(snap *probes.Snapshot, u *budget.Usage) string {
 	if n := u.ProviderReserved; n > 0 {
 		reserved += fmt.Sprintf("; the plan leaves %d to the provider", n)
 	}
-	parts = append(parts, fmt.Sprintf("used %s of %d usable (%s)", bound(u.Bound, u.Used), u.Usable, reserved),
+	used := fmt.Sprintf("used %s of %d usable (%s)", bound(u.Bound, u.Used), u.Usable, reserved)
+	if u.Used > u.Usable {
+		used = fmt.Sprintf("used %s, %d over the usable %d (%s)", bound(u.Bound, u.Used), u.Used-u.Usable, u.Usable, reserved)
+	}
+	parts = append(parts, used,
 		fmt.Sprintf("free %d, keep %d", u.Free, u.KeepFree))
 	if u.Running != nil {
 		run := "running " + strconv.Itoa(*u.Running)

@@ -3,6 +3,8 @@ package bouncer
 import (
 	"strconv"
 	"strings"
+
+	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 const (
@@ -103,9 +105,12 @@ const behind = "behind "
 // whyFull says who has the servers: who holds them up first, since that is what
 // is to be ended.
 func (j *judge) whyFull(v *PoolView) string {
-	taken := count(v.Active) + " of " + count(v.Size) + " servers taken"
-	if extra := v.Active - v.Size; extra > 0 {
+	taken := said.OutOf(v.Active, v.Size, "servers taken", "pool_size")
+	switch extra := v.Active - v.Size; {
+	case extra > 0 && extra <= v.Reserve:
 		taken = count(v.Active) + " servers taken, " + count(v.Size) + " and " + count(extra) + " of the reserve"
+	case v.Reserve > 0 && extra > 0:
+		taken = said.OutOf(v.Active, v.Size+v.Reserve, "servers taken", "pool and its reserve")
 	}
 	if j.in.Snapshot == nil || len(v.Backends) == 0 || v.Use.Unknown >= v.Active {
 		if v.Mode == sessionMode {
@@ -138,9 +143,13 @@ func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 		limit = ", a max_user_connections of " + quoted(v.User) + ", which the console does not tell, is reached (" + strings.TrimPrefix(limit, ": ") + ")"
 	}
 	out := j.likely(v, []string{v.ServerUser}, limit)
-	out += "; " + plural(v.Servers(), "server") + " open"
-	if v.Size > 0 {
-		out += " of " + count(v.Size)
+	switch n := v.Servers(); {
+	case v.Size > 0 && n > v.Size:
+		out += "; " + said.OutOf(n, v.Size, "servers open", "pool_size")
+	case v.Size > 0:
+		out += "; " + plural(n, "server") + " open of " + count(v.Size)
+	default:
+		out += "; " + plural(n, "server") + " open"
 	}
 	if j.seen(v) {
 		out += ", and PostgreSQL has free slots"
@@ -177,7 +186,7 @@ func databaseLimit(r *Reading, v *PoolView) string {
 	if d == nil || d.MaxConnections <= 0 || d.Connections < d.MaxConnections {
 		return ""
 	}
-	out := count(d.Connections) + " of max_db_connections " + count(d.MaxConnections) + " of database " + quoted(v.Database) + " are open"
+	out := "database " + quoted(v.Database) + " has " + ofLimit(d.Connections, d.MaxConnections, "max_db_connections", "connections")
 	return out + sharers(r, func(p Pool) bool { return p.Database == v.Database && p.User != v.User })
 }
 
@@ -202,8 +211,16 @@ func userLimit(r *Reading, v *PoolView) string {
 	if limit <= 0 || used < limit {
 		return ""
 	}
-	out := count(used) + " of max_user_connections " + count(limit) + " of user " + quoted(v.User) + " are open"
+	out := "user " + quoted(v.User) + " has " + ofLimit(used, limit, "max_user_connections", "connections")
 	return out + sharers(r, func(p Pool) bool { return p.User == v.User && p.Database != v.Database })
+}
+
+// ofLimit is "9 of max_client_conn 10 clients", or what is over it.
+func ofLimit(n, limit int, name, noun string) string {
+	if n > limit {
+		return said.OutOf(n, limit, noun, name)
+	}
+	return count(n) + " of " + name + " " + count(limit) + " " + noun
 }
 
 // sharers lists other pools that hold connections under the same limit.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 // clientsOver holds each instance's clients, and what the roles can open, against
@@ -21,7 +22,7 @@ func (j *judge) clientsOver() {
 		}
 		f := probes.Finding{
 			Rule: ruleClientsOver, Severity: probes.Warn, Subject: j.v.Name,
-			Message:  fmt.Sprintf("%s has %d of max_client_conn %d clients", j.at(i), used, limit),
+			Message:  j.at(i) + " has " + ofLimit(used, limit, "max_client_conn", "clients"),
 			Action:   "close idle clients or raise max_client_conn, and the process's limit of open files",
 			Evidence: map[string]any{"target": in.Target, "clients": used, "max_client_conn": limit, "roles": j.topRoles(i)},
 		}
@@ -58,7 +59,7 @@ func (j *judge) clientLimits() {
 			}
 			f := probes.Finding{
 				Rule: ruleClientsOver, Severity: probes.Warn, Subject: name,
-				Message:  fmt.Sprintf("%s %s of %s has %d of the %d clients it may have", what, quoted(name), j.at(i), *used, *limit),
+				Message:  what + " " + quoted(name) + " of " + j.at(i) + " has " + said.OutOf(*used, *limit, "clients", "limit"),
 				Action:   "close idle clients or raise its max_" + map[string]string{"database": "db", "user": "user"}[what] + "_client_connections",
 				Evidence: map[string]any{"target": in.Reading.Target, "clients": *used, "limit": *limit},
 			}

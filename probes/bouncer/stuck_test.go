@@ -94,7 +94,7 @@ func TestOneCauseIsOneFinding(t *testing.T) {
 		{"a limit of PgBouncer's", []*Reading{threePools(func(r *Reading) {
 			r.Pools[1] = Pool{Database: "shop", User: "other", ClWaiting: 2, MaxWaitS: 3}
 			r.Databases[0].MaxConnections, r.Databases[0].Connections = 1, 1
-		})}, roles, nil, false, ruleNotFull, [][]string{{"2 pools of pgb", "1 of max_db_connections 1 of database shop", "shop@app, shop@other"}}},
+		})}, roles, nil, false, ruleNotFull, [][]string{{"2 pools of pgb", "database shop has 1 of max_db_connections 1 connections", "shop@app, shop@other"}}},
 		{
 			"databases paused",
 			[]*Reading{threePools(func(r *Reading) { r.Databases[0].Paused, r.Databases[1].Paused = true, true })},
@@ -179,6 +179,34 @@ func TestFullIsSaidOnce(t *testing.T) {
 		})})
 		if f := finding(v, ruleServerSide); f == nil || f.Severity != want || (finding(v, ruleNotFull) != nil) != (waits > 0) {
 			t.Errorf("%d waiting: got %+v, want %s", waits, v.Findings, want)
+		}
+	}
+}
+
+// TestOverTheLimit: use over a limit is said so that it reads true.
+func TestOverTheLimit(t *testing.T) {
+	waits := func(r *Reading) { waiter(r, 6) }
+	for _, tt := range []struct {
+		name string
+		r    func(*Reading)
+		snap func(*probes.Snapshot)
+		want string
+	}{
+		{"clients", func(r *Reading) { r.Lists["used_clients"] = 101 }, nil, "pgbouncer has 101 clients, 1 over the max_client_conn of 100: new clients"},
+		{"clients of a database", func(r *Reading) { r.Databases[0].MaxClients, r.Databases[0].Clients = ptr(10), ptr(12) }, nil, "has 12 clients, 2 over the limit of 10: new"},
+		{"the server", waits, func(s *probes.Snapshot) { s.Groups = []probes.Group{{Kind: probes.KindClient, User: "x", N: 99}} }, "PostgreSQL is full: 99 connections taken, 2 over the limit of 97"},
+		{"a database", func(r *Reading) { waits(r); r.Databases[0].MaxConnections, r.Databases[0].Connections = 2, 3 }, nil, "database shop has 3 connections, 1 over the max_db_connections of 2"},
+		{"a user", func(r *Reading) {
+			waits(r)
+			r.Users = []User{{Name: "app", MaxConnections: ptr(2), Connections: ptr(3)}}
+		}, nil, "user app has 3 connections, 1 over the max_user_connections of 2"},
+		{"a pool made smaller", func(r *Reading) { waits(r); r.Pools[0].SvActive = 3 }, nil, "3 servers taken, 1 over the pool_size of 2"},
+		{"a pool and its reserve", func(r *Reading) { waits(r); r.Pools[0].SvActive, r.Databases[0].Reserve = 4, 1 }, nil, "4 servers taken, 1 over the pool and its reserve of 3"},
+		{"in the reserve", func(r *Reading) { waits(r); r.Pools[0].SvActive, r.Databases[0].Reserve = 3, 1 }, nil, "3 servers taken, 2 and 1 of the reserve"},
+	} {
+		v := Judge(Input{Instances: []Instance{{Reading: reading(tt.r)}}, Snapshot: snapshot(tt.snap)})
+		if len(v.Findings) != 1 || !strings.Contains(v.Findings[0].Message, tt.want) {
+			t.Errorf("%s: got %+v, want %q in it", tt.name, v.Findings, tt.want)
 		}
 	}
 }

@@ -67,6 +67,10 @@ func fullPods(r *liveRow) (string, map[string]any) {
 	if aside := now - busy; aside > 0 {
 		use = fmt.Sprintf("%d busy and %d set aside", busy, aside)
 	}
+	if now > limit {
+		subject = strings.TrimSuffix(strings.TrimSuffix(subject, " all its"), " all their")
+		use = fmt.Sprintf("%d over the cap of %d, %s", now-limit, limit, use)
+	}
 	return fmt.Sprintf("%s %d connections open, %s", subject, now, use), ev
 }
 

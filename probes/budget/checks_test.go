@@ -139,6 +139,7 @@ func checkCases() map[string][]checkCase {
 		"pod-full": {
 			{"full", contract, snap(grp(8, "a", "1.1.1.1", "active"), grp(1, "a", "1.1.1.2", "idle")), true, "all busy, callers fail after 5 s"},
 			{"two", contract, snap(grp(8, "a", "1.1.1.1", "active"), grp(8, "a", "1.1.1.2", "active")), true, "a: pods 1.1.1.1 and 1.1.1.2 have all their 16 connections open, all busy, callers fail after 5 s"},
+			{"more than it opens", contract, snap(grp(9, "a", "1.1.1.1", "active"), grp(1, "a", "1.1.1.2", "idle")), true, "has 9 connections open, 1 over the cap of 8, all busy"},
 			{"one idle", contract, snap(grp(7, "a", "1.1.1.1", "active"), idle(1), grp(1, "a", "1.1.1.2", "idle")), false, ""},
 		},
 		"role-over-cap": {

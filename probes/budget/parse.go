@@ -95,7 +95,7 @@ func (r *reader) server(f *File, n *yaml.Node) {
 		}
 	}
 	if f.Server.usable() < 0 {
-		r.errorf(line, "server keeps more slots than it has: %d of %d", f.Server.MaxConnections-f.Server.usable(), f.Server.MaxConnections)
+		r.errorf(line, "server keeps %d slots, more than the %d it has", f.Server.MaxConnections-f.Server.usable(), f.Server.MaxConnections)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 // Names of the rules.
@@ -108,7 +109,7 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 		if n := t.ByRole[role]; caps[role] > 0 && n >= caps[role] {
 			out = append(out, probes.Finding{
 				Rule: RulePinned, Severity: probes.Error, Subject: role, SinceS: since,
-				Message:  fmt.Sprintf("all %d slots of %s are pinned by the lock tree of %s", caps[role], role, t.Root.Key),
+				Message:  pinned(n, caps[role], role) + " pinned by the lock tree of " + t.Root.Key.String(),
 				Action:   t.Best.Text,
 				Evidence: map[string]any{"pinned": n, "cap": caps[role], "root": t.Root.Key.PID},
 			})
@@ -171,4 +172,12 @@ func third(n int) string {
 		return "s"
 	}
 	return ""
+}
+
+// pinned is "all 24 slots of api are", or how many more than its cap.
+func pinned(n, limit int, role string) string {
+	if n > limit {
+		return fmt.Sprintf("%d connections of %s, %s, are", n, role, said.Over(n, limit, "cap"))
+	}
+	return fmt.Sprintf("all %d slots of %s are", limit, role)
 }
