@@ -30,7 +30,7 @@ type PoolerServer struct {
 type PoolerPool struct {
 	Database, User             string // as clients name them
 	ServerDatabase, ServerUser string
-	Size, Reserve              int    // Size 0 is unlimited
+	Size, Reserve, Min         int    // Size 0 is unlimited; Min are kept open
 	Mode                       string // session, transaction, statement
 	// MostOfDatabase is the max_db_connections that all pools of Database share in a
 	// process, MostOfUser the max_user_connections of User; 0 is no limit, nil not told.

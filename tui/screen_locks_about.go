@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
-	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -211,7 +210,7 @@ func (s *locksScreen) treePane(t *theme.Theme, x *waits.Tree, w int) []string {
 		n, role := x.ByRole[r], theme.Normal
 		text := strconv.Itoa(n)
 		if c := caps[r]; c > 0 {
-			text = said.OutOf(n, c, "", "cap")
+			text = probes.OutOf(n, c, "", "cap")
 			if n >= c {
 				role = theme.Crit
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
-	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
 	"github.com/pgsonde/pgsonde/tui/theme"
@@ -363,7 +362,7 @@ func (s *poolersScreen) nothing() string {
 func poolerSum(v *bouncer.View) string {
 	clients := fmt.Sprintf("%s of %s clients", orAsk(v.ClientsUsed), orAsk(v.ClientsMax))
 	if v.ClientsUsed != nil && v.ClientsMax != nil {
-		clients = said.OutOf(*v.ClientsUsed, *v.ClientsMax, "clients", "limit")
+		clients = probes.OutOf(*v.ClientsUsed, *v.ClientsMax, "clients", "limit")
 	}
 	parts := []string{clients}
 	side := "? server connections"

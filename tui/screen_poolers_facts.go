@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
-	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/theme"
 )
@@ -77,7 +77,7 @@ func instanceFacts(t *theme.Theme, f *frame, ref poolRef, w int) []string {
 		full, rest := spark.Bar(t.Glyphs, float64(*in.ClientsUsed), float64(*in.ClientsMax), bar)
 		out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Fit("clients", 10, false)},
 			theme.Span{Role: clientsSign(in), Text: full}, theme.Span{Role: theme.Dim, Text: rest},
-			theme.Span{Text: " " + said.OutOf(*in.ClientsUsed, *in.ClientsMax, "", "limit")}))
+			theme.Span{Text: " " + probes.OutOf(*in.ClientsUsed, *in.ClientsMax, "", "limit")}))
 	}
 	if !in.At.IsZero() {
 		read := fmt.Sprintf("in %s", span(in.Took))

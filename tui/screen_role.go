@@ -6,7 +6,6 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
-	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/spark"
 	"github.com/pgsonde/pgsonde/tui/table"
@@ -160,7 +159,7 @@ func (s *roleScreen) podRow(addr string, r budget.Row, n int) table.Row {
 		count.Text = fmt.Sprintf("%d busy", p.Busy)
 		if p.Cap > 0 {
 			bar.Text, bar.Rest = spark.Stack(s.g, float64(p.Busy), float64(p.Now-p.Busy), float64(p.Cap), 10)
-			bar.Rest += " " + said.OutOf(p.Busy, p.Cap, "busy", "cap")
+			bar.Rest += " " + probes.OutOf(p.Busy, p.Cap, "busy", "cap")
 			if isFull(r, addr) {
 				out.Sign, bar.Role = theme.Crit, theme.Crit
 			}
@@ -235,7 +234,7 @@ func ofCap(r budget.Row) string {
 	if r.Cap == nil {
 		return strconv.Itoa(r.Now)
 	}
-	return said.OutOf(r.Now, *r.Cap, "", "cap")
+	return probes.OutOf(r.Now, *r.Cap, "", "cap")
 }
 
 // summary is the role in one line.

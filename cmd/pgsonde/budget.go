@@ -9,7 +9,6 @@ import (
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/budget"
-	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 type budgetCmd struct {
@@ -95,7 +94,7 @@ func writeSum(w io.Writer, s *budget.Sum) {
 	}
 	for _, p := range s.Poolers {
 		g.add("pooler "+p.Pooler, "pooler", "always", strconv.Itoa(p.Instances), "", strconv.Itoa(p.Kept), strconv.Itoa(p.Cap), "",
-			"clients "+said.OutOf(p.Clients, p.MaxClients, "", "limit"))
+			"clients "+probes.OutOf(p.Clients, p.MaxClients, "", "limit"))
 	}
 	g.write(w)
 	if len(s.Findings) > 0 {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,13 +129,13 @@ func (w *sighting) add(snap *probes.Snapshot, told []bouncer.Told) {
 		}
 		p := &w.poolers[i]
 		p.Pooler = t.Pooler(now)
+		away := notDrafted(p, t, snap)
 		var clients []budget.SeenClients
 		for _, in := range t.Instances {
-			if n, err := strconv.Atoi(in.Reading.Config["max_db_connections"]); err == nil {
-				p.MaxDBConnections = max(p.MaxDBConnections, n)
-			}
 			for k := range in.Reading.Clients {
-				clients = countClient(clients, &in.Reading.Clients[k])
+				if c := &in.Reading.Clients[k]; !away[c.Database] {
+					clients = countClient(clients, c)
+				}
 			}
 		}
 		for _, c := range clients {
@@ -151,6 +150,48 @@ func (w *sighting) add(snap *probes.Snapshot, told []bouncer.Told) {
 	for role, n := range budget.RolesSeen(snap, w.poolers...) {
 		w.peaks[role] = max(w.peaks[role], n)
 	}
+}
+
+// notDrafted takes the pools on other servers out of what was seen of a pooler, and
+// notes what else cannot be drafted. Their databases are returned.
+func notDrafted(p *budget.SeenPooler, t bouncer.Told, snap *probes.Snapshot) map[string]bool {
+	p.Elsewhere, p.Unsure, p.Unused = nil, nil, nil
+	v := bouncer.Judge(bouncer.Input{Instances: t.Instances, Snapshot: snap, Spec: t.Spec})
+	known := slices.ContainsFunc(v.Pools, func(q bouncer.PoolView) bool { return q.Ours })
+	away := map[string]bool{}
+	for i := range v.Pools {
+		q := &v.Pools[i]
+		switch {
+		case q.Ours:
+		case !known:
+			if !slices.Contains(p.Unsure, q.Server) {
+				p.Unsure = append(p.Unsure, q.Server)
+			}
+		default:
+			name := q.Database + "@" + q.User
+			if p.Elsewhere == nil {
+				p.Elsewhere = map[string][]string{}
+			}
+			if !slices.Contains(p.Elsewhere[q.Server], name) {
+				p.Elsewhere[q.Server] = append(p.Elsewhere[q.Server], name)
+			}
+			away[q.Database] = true
+		}
+	}
+	slices.Sort(p.Unsure)
+	for _, names := range p.Elsewhere {
+		slices.Sort(names)
+	}
+	p.Pools = slices.DeleteFunc(p.Pools, func(q probes.PoolerPool) bool { return away[q.Database] })
+	for _, in := range t.Instances {
+		for _, d := range in.Reading.Databases {
+			used := slices.ContainsFunc(v.Pools, func(q bouncer.PoolView) bool { return q.Database == d.Name })
+			if !used && !slices.Contains(p.Unused, d.Name) {
+				p.Unused = append(p.Unused, d.Name)
+			}
+		}
+	}
+	return away
 }
 
 // passwordPart is a password of a keyword string.

@@ -11,7 +11,6 @@ import (
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
 	"github.com/pgsonde/pgsonde/probes/budget"
-	"github.com/pgsonde/pgsonde/probes/said"
 	"github.com/pgsonde/pgsonde/tui/clean"
 )
 
@@ -203,7 +202,7 @@ func roleOrUnknown(role string) string {
 
 func clientsText(used, limit *int) string {
 	if used != nil && limit != nil {
-		return "clients " + said.OutOf(*used, *limit, "", "limit")
+		return "clients " + probes.OutOf(*used, *limit, "", "limit")
 	}
 	return fmt.Sprintf("clients %s of %s", count(used), count(limit))
 }

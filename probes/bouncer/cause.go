@@ -1,10 +1,12 @@
 package bouncer
 
 import (
+	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/pgsonde/pgsonde/probes/said"
+	"github.com/pgsonde/pgsonde/probes"
 )
 
 const (
@@ -34,6 +36,7 @@ func (j *judge) pool(i int, r *Reading, p *Pool, x *join) PoolView {
 	}
 	if d := r.database(p.Database); d != nil {
 		v.Disabled, v.Paused = d.Disabled, d.Paused
+		v.Server, v.Ours = fmt.Sprintf("%s:%d", cmp.Or(d.Host, "socket"), d.Port), j.ours(i, d)
 	}
 	v.Size, v.Reserve, _ = r.sizes(p.Database, p.User)
 	if r.State != nil {
@@ -105,12 +108,12 @@ const behind = "behind "
 // whyFull says who has the servers: who holds them up first, since that is what
 // is to be ended.
 func (j *judge) whyFull(v *PoolView) string {
-	taken := said.OutOf(v.Active, v.Size, "servers taken", "pool_size")
+	taken := probes.OutOf(v.Active, v.Size, "servers taken", "pool_size")
 	switch extra := v.Active - v.Size; {
 	case extra > 0 && extra <= v.Reserve:
 		taken = count(v.Active) + " servers taken, " + count(v.Size) + " and " + count(extra) + " of the reserve"
 	case v.Reserve > 0 && extra > 0:
-		taken = said.OutOf(v.Active, v.Size+v.Reserve, "servers taken", "pool and its reserve")
+		taken = probes.OutOf(v.Active, v.Size+v.Reserve, "servers taken", "pool and its reserve")
 	}
 	if j.in.Snapshot == nil || len(v.Backends) == 0 || v.Use.Unknown >= v.Active {
 		if v.Mode == sessionMode {
@@ -145,7 +148,7 @@ func (j *judge) whyCannotOpen(r *Reading, v *PoolView) string {
 	out := j.likely(v, []string{v.ServerUser}, limit)
 	switch n := v.Servers(); {
 	case v.Size > 0 && n > v.Size:
-		out += "; " + said.OutOf(n, v.Size, "servers open", "pool_size")
+		out += "; " + probes.OutOf(n, v.Size, "servers open", "pool_size")
 	case v.Size > 0:
 		out += "; " + plural(n, "server") + " open of " + count(v.Size)
 	default:
@@ -218,7 +221,7 @@ func userLimit(r *Reading, v *PoolView) string {
 // ofLimit is "9 of max_client_conn 10 clients", or what is over it.
 func ofLimit(n, limit int, name, noun string) string {
 	if n > limit {
-		return said.OutOf(n, limit, noun, name)
+		return probes.OutOf(n, limit, noun, name)
 	}
 	return count(n) + " of " + name + " " + count(limit) + " " + noun
 }

@@ -62,6 +62,9 @@ func (t Told) pools(r *Reading, out *probes.Pooler) {
 		i := slices.IndexFunc(out.Pools, func(p probes.PoolerPool) bool { return p.Database == database && p.User == user })
 		if i < 0 {
 			p := probes.PoolerPool{Database: database, User: user, Size: size, Reserve: reserve, Mode: r.mode(database, user)}
+			if d := r.database(database); d != nil {
+				p.Min = value(d.MinPoolSize)
+			}
 			p.ServerDatabase, p.ServerUser = serverNames(r, database, user)
 			p.MostOfDatabase, p.MostOfUser = r.most(database, user)
 			out.Pools = append(out.Pools, p)

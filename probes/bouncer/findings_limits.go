@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
-	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 // clientsOver holds each instance's clients, and what the roles can open, against
@@ -59,7 +58,7 @@ func (j *judge) clientLimits() {
 			}
 			f := probes.Finding{
 				Rule: ruleClientsOver, Severity: probes.Warn, Subject: name,
-				Message:  what + " " + quoted(name) + " of " + j.at(i) + " has " + said.OutOf(*used, *limit, "clients", "limit"),
+				Message:  what + " " + quoted(name) + " of " + j.at(i) + " has " + probes.OutOf(*used, *limit, "clients", "limit"),
 				Action:   "close idle clients or raise its max_" + map[string]string{"database": "db", "user": "user"}[what] + "_client_connections",
 				Evidence: map[string]any{"target": in.Reading.Target, "clients": *used, "limit": *limit},
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
-	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 // refusal is why PostgreSQL would not let a pool's login in now, and what to do;
@@ -114,7 +113,7 @@ func (b *backends) refusal(database, user string) refusal {
 	}
 	n, _ = b.used(func(probes.Group) bool { return true })
 	if n += own(true); n >= slots {
-		return refusal{"PostgreSQL is full: " + said.OutOf(n, slots, "connections taken", "limit"), actionFull, true}
+		return refusal{"PostgreSQL is full: " + probes.OutOf(n, slots, "connections taken", "limit"), actionFull, true}
 	}
 	return refusal{}
 }

@@ -141,6 +141,8 @@ type ServerSide struct {
 type PoolView struct {
 	Instance       int // index into View.Instances
 	Database, User string
+	Server         string // host:port as [databases] has it; "" not known
+	Ours           bool   // that is known to be the snapshot's
 	ServerDatabase string // the names on the server
 	ServerUser     string
 	Mode           string

@@ -137,7 +137,8 @@ type PoolerDecl struct {
 	Consoles           []string // connection strings of the admin consoles, one of each instance
 
 	match []rule
-	// Limits of one database or user that a console tells, over the two above.
+	// Limits of one database or user that the file or a console tells, over the two
+	// above.
 	mostOfDB, mostOfUser map[string]int
 }
 

@@ -3,7 +3,9 @@ package budget
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -11,10 +13,14 @@ import (
 // SeenPooler is what the consoles of a pooler showed, for a draft.
 type SeenPooler struct {
 	probes.Pooler
-	Instances        int
-	MaxDBConnections int           // 0 unlimited
-	Consoles         []string      // connection strings as the file may hold them: without passwords
-	Clients          []SeenClients // the most at once of each
+	Instances int
+	Consoles  []string      // connection strings as the file may hold them: without passwords
+	Clients   []SeenClients // the most at once of each
+	// Elsewhere are pools on other servers, by the server: no budget of this one.
+	Elsewhere map[string][]string
+	// Unsure are the servers of its pools where it is not known which is this one.
+	Unsure []string
+	Unused []string // databases without a pool
 }
 
 // SeenClients are clients of a pooler that are alike. Addr is "local" for a Unix
@@ -80,11 +86,15 @@ func (d *draft) pooled(p SeenPooler) {
 		if q.Reserve > 0 {
 			sizes = append(sizes, sized("reserve", q.Reserve))
 		}
+		if q.Min > 0 {
+			sizes = append(sizes, sized("min", min(q.Min, n)))
+		}
 		out.poolSizes[name] = "{ " + flow(sizes) + " }"
 		if q.ServerDatabase != q.Database || q.ServerUser != q.User {
 			out.notes = append(out.notes, fmt.Sprintf("%s is %s@%s on the server", name, q.ServerDatabase, q.ServerUser))
 		}
 	}
+	d.notPooled(p)
 	if len(out.pools) == 0 {
 		d.left = append(d.left, p.Name+": a pooler that has no pool yet, left out; look again when it is used")
 		return
@@ -100,8 +110,10 @@ func (d *draft) pooled(p SeenPooler) {
 	if p.MaxClients != nil {
 		out.sizes = append(out.sizes, sized("max_client_conn", *p.MaxClients))
 	}
-	if p.MaxDBConnections > 0 {
-		out.sizes = append(out.sizes, sized("max_db_connections", p.MaxDBConnections))
+	out.sizes = append(out.sizes, limits("max_db_connections", p.Pools, func(q probes.PoolerPool) (string, *int) { return q.Database, q.MostOfDatabase })...)
+	out.sizes = append(out.sizes, limits("max_user_connections", p.Pools, func(q probes.PoolerPool) (string, *int) { return q.User, q.MostOfUser })...)
+	if len(p.Unsure) > 0 {
+		out.notes = append(out.notes, "GUESS: all its pools are on this server; they are on "+strings.Join(p.Unsure, ", ")+": take out those of others")
 	}
 	if len(p.Consoles) > 0 {
 		all := make([]string, len(p.Consoles))
@@ -112,6 +124,42 @@ func (d *draft) pooled(p SeenPooler) {
 	}
 	d.poolers = append(d.poolers, out)
 	d.clients(out.name, p.Clients)
+}
+
+// notPooled says what of a pooler is not drafted.
+func (d *draft) notPooled(p SeenPooler) {
+	for _, server := range slices.Sorted(maps.Keys(p.Elsewhere)) {
+		d.left = append(d.left, fmt.Sprintf("%s: %s on another server, %s, left out with their clients", p.Name, strings.Join(p.Elsewhere[server], ", "), server))
+	}
+	if len(p.Unused) > 0 {
+		d.left = append(d.left, p.Name+": no pool yet of database "+strings.Join(p.Unused, ", ")+", left out; look again when it is used")
+	}
+}
+
+// limits is a limit of PgBouncer's on the pools that share a name: one number where
+// it is the same for all, else each; nil where there is none.
+func limits(key string, pools []probes.PoolerPool, of func(probes.PoolerPool) (string, *int)) []size {
+	own := map[string]int{}
+	same := true
+	for _, q := range pools {
+		name, n := of(q)
+		own[name] = val(n)
+		_, first := of(pools[0])
+		same = same && val(n) == val(first)
+	}
+	var each []size
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if own[name] > 0 {
+			each = append(each, sized(quoted(name), own[name]))
+		}
+	}
+	switch {
+	case len(each) == 0:
+		return nil
+	case same:
+		return []size{sized(key, own[slices.Sorted(maps.Keys(own))[0]])}
+	}
+	return []size{{key, "{ " + flow(each) + " }"}}
 }
 
 // clients drafts a role for each application behind a pooler: as many replicas as

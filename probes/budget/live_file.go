@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -18,6 +19,7 @@ func (f *File) live(poolers []probes.Pooler) *File {
 	for _, p := range f.Poolers {
 		c := *p
 		c.Pools = slices.Clone(p.Pools)
+		c.mostOfDB, c.mostOfUser = maps.Clone(p.mostOfDB), maps.Clone(p.mostOfUser)
 		for i := range poolers {
 			if poolers[i].Name == p.Name {
 				c.learn(&poolers[i])

@@ -79,6 +79,27 @@ func (r *reader) pooler(e entry) *PoolerDecl {
 	return p
 }
 
+// ownLimits are those of one database or user each that a key can give as well as
+// one for all; nil of any other key.
+func (p *PoolerDecl) ownLimits(key string) *map[string]int {
+	switch key {
+	case "max_db_connections":
+		return &p.mostOfDB
+	case "max_user_connections":
+		return &p.mostOfUser
+	}
+	return nil
+}
+
+// eachOwn reads { shop: 5, log: 3 }.
+func (r *reader) eachOwn(own *map[string]int, x entry, what string) {
+	for _, e := range r.entries(x.val, what) {
+		if n, ok := r.number(e.val, what+" of "+e.key, 0, maxClients); ok {
+			*own = with(*own, e.key, n)
+		}
+	}
+}
+
 func (r *reader) poolerKey(p *PoolerDecl, def *Pool, x entry, what string) {
 	what += ": " + x.key
 	poolDefaults := map[string]*int{
@@ -88,7 +109,9 @@ func (r *reader) poolerKey(p *PoolerDecl, def *Pool, x entry, what string) {
 	if !ok {
 		field, ok = poolDefaults[x.key]
 	}
-	switch {
+	switch own := p.ownLimits(x.key); {
+	case own != nil && x.val.Kind == yaml.MappingNode:
+		r.eachOwn(own, x, what)
 	case ok:
 		lo := 0
 		if x.key == "instances" || x.key == "max_client_conn" || x.key == "default_pool_size" {

@@ -29,7 +29,7 @@ func TestParseErrors(t *testing.T) {
 		{"huge", "server: { max_connections: 1e9 }\n", "it must be a whole number"},
 		{"huge digits", "server: { max_connections: 9999999999999999999999 }\n", "the most is 262143"},
 		{"zero connections", "server: { max_connections: 0 }\n", "the least is 1"},
-		{"keeps more than it has", "server: { max_connections: 3, reserved: 2 }\n", "keeps more slots than it has: 5 of 3"},
+		{"keeps more than it has", "server: { max_connections: 3, reserved: 2 }\n", "keeps 5 slots, more than the 3 it has"},
 		{"capture without role", "match: werft\n", "must say where the role's name stands"},
 		{"role not ASCII", "roles:\n  ключ: { pool: 1 }\n", "only printable ASCII"},
 		{"capture not ASCII", "match: \"wärft:{role}\"\n", "only printable ASCII"},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
-	"github.com/pgsonde/pgsonde/probes/said"
 )
 
 // Names of the rules.
@@ -177,7 +176,7 @@ func third(n int) string {
 // pinned is "all 24 slots of api are", or how many more than its cap.
 func pinned(n, limit int, role string) string {
 	if n > limit {
-		return fmt.Sprintf("%d connections of %s, %s, are", n, role, said.Over(n, limit, "cap"))
+		return fmt.Sprintf("%d connections of %s, %s, are", n, role, probes.Over(n, limit, "cap"))
 	}
 	return fmt.Sprintf("all %d slots of %s are", limit, role)
 }

@@ -1,5 +1,4 @@
-// Package said says figures in the words that findings and screens share.
-package said
+package probes
 
 import "fmt"
 
