@@ -1,8 +1,8 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +16,7 @@ func roleChecks() []check {
 	return []check{
 		{Rule{"pod-full", probes.Error, "all connections of one pod are busy: its callers wait for the pool", activity}, podFull},
 		{Rule{"role-over-cap", probes.Error, "a role has more connections than its pools can open by the budget", formulaSource}, roleOverCap},
-		{Rule{"names-hidden", probes.Warn, "declared roles are absent while one other name holds more than keep_free connections and at least half of what they keep", "libpq: application_name in a URL wins over the program's own"}, namesHidden},
+		{Rule{"names-hidden", probes.Warn, "declared roles are absent while one other name, or one login without a name, holds more than keep_free connections and at least half of what they keep", "libpq: application_name in a URL wins over the program's own"}, namesHidden},
 		{Rule{"unmatched-sessions", probes.Warn, "connections of no known role are more than keep_free or a tenth of the slots", activity}, unmatchedSessions},
 		{Rule{"role-undeclared", probes.Warn, "a role named by the match pattern is not in the budget", activity}, roleUndeclared},
 		{Rule{"role-off-seen", probes.Warn, "a role that is declared off has connections", activity}, roleOffSeen},
@@ -238,9 +238,10 @@ func roleAbsent(l *live) []probes.Finding {
 	return out
 }
 
-// namesHidden: a URL's application_name makes all roles one. The one name must
-// hold half of what the absent roles keep, for that to be they, and more than
-// keep_free: as many may be anybody's tools.
+// namesHidden: a URL's application_name makes all roles one, and so does none at
+// all where they share a login. The one name must hold half of what the absent
+// roles keep, for that to be they, and more than keep_free: as many may be
+// anybody's tools.
 func namesHidden(l *live) []probes.Finding {
 	if l.f == nil || l.f.capture == nil {
 		return nil
@@ -255,28 +256,54 @@ func namesHidden(l *live) []probes.Finding {
 	if len(absent) == 0 {
 		return nil
 	}
-	byApp := map[string]int{}
+	byName := map[nameless]int{}
+	someNamed := false
 	for _, r := range l.rows {
-		if r.Origin == Unmatched || r.Origin == Captured {
+		switch r.Origin {
+		case Unmatched, Captured:
 			for _, g := range r.groups {
-				byApp[g.App] += g.N
+				k := nameless{app: g.App}
+				if g.App == "" {
+					k.user, k.database = g.User, g.Database
+				}
+				byName[k] += g.N
 			}
 		}
+		someNamed = someNamed || r.Origin == Captured || r.role != nil && r.role.match == nil && r.Now+r.lent > 0
 	}
-	delete(byApp, "")
-	app, n := "", 0
-	for _, a := range slices.Sorted(maps.Keys(byApp)) {
-		if byApp[a] > n {
-			app, n = a, byApp[a]
+	var most nameless
+	n := 0
+	for k, m := range byName {
+		if m > n || m == n && k.before(most) {
+			most, n = k, m
 		}
 	}
 	if n <= l.u.KeepFree || 2*n < kept {
 		return nil
 	}
-	return []probes.Finding{found("names-hidden", probes.Warn, app,
-		fmt.Sprintf("application_name %q holds %d connections while %s %s none", app, n, strings.Join(absent, ", "), have(len(absent))),
-		"take application_name out of the connection URL: it replaces the name each role gives itself",
-		map[string]any{"app": app, "now": n, "absent": absent})}
+	none := strings.Join(absent, ", ") + " " + have(len(absent)) + " none"
+	if most.app != "" {
+		return []probes.Finding{found("names-hidden", probes.Warn, most.app,
+			fmt.Sprintf("application_name %q holds %d connections while %s", most.app, n, none),
+			"take application_name out of the connection URL: it replaces the name each role gives itself",
+			map[string]any{"app": most.app, "now": n, "absent": absent})}
+	}
+	f := found("names-hidden", probes.Info, most.user,
+		fmt.Sprintf("%d connections of user %s to %s give no application_name while %s", n, most.user, most.database, none),
+		"let each role set application_name in its connection string; user and database do not tell these apart",
+		map[string]any{"app": "", "user": most.user, "database": most.database, "now": n, "absent": absent})
+	if someNamed { // so that naming is the custom here
+		f.Severity = probes.Warn
+	}
+	return []probes.Finding{f}
+}
+
+// nameless are sessions that no role's name tells apart: all of one name, or of a
+// user and database without one.
+type nameless struct{ app, user, database string }
+
+func (a nameless) before(b nameless) bool {
+	return cmp.Or(strings.Compare(a.app, b.app), strings.Compare(a.user, b.user), strings.Compare(a.database, b.database)) < 0
 }
 
 func have(n int) string {

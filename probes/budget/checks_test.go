@@ -87,6 +87,33 @@ func masked(g probes.Group) probes.Group {
 	return g
 }
 
+// TestNamelessIsNoWarningWhereNobodyIsNamed: on a server whose clients set no name
+// it is a remark that roles cannot be told apart, where others do it is a warning.
+func TestNamelessIsNoWarningWhereNobodyIsNamed(t *testing.T) {
+	f := mustParse(t, "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }")
+	for _, tt := range []struct {
+		named int
+		want  probes.Severity
+	}{{0, probes.Info}, {2, probes.Warn}} {
+		groups := []probes.Group{grp(8, "", "", "idle")}
+		if tt.named > 0 {
+			groups = append(groups, grp(tt.named, "w:a", "", "idle"))
+		}
+		n := 0
+		for _, x := range Use(f, snap(groups...)).Findings {
+			if x.Rule == "names-hidden" {
+				n++
+				if x.Severity != tt.want {
+					t.Errorf("%d named: got %s, want %s", tt.named, x.Severity, tt.want)
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d named: got %d findings, want one", tt.named, n)
+		}
+	}
+}
+
 func checkCases() map[string][]checkCase {
 	idle := func(n int) probes.Group { return grp(n, "a", "1.1.1.1", "idle") }
 	both := func(n int) []probes.Group { return []probes.Group{idle(n), grp(n, "a", "1.1.1.2", "idle")} }
@@ -183,7 +210,11 @@ func checkCases() map[string][]checkCase {
 		"names-hidden": {
 			{"one name holds all", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(8, "backend", "", "idle")), true, `"backend" holds 8 connections while a, b have none`},
 			{"one absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(4, "w:all", "", "idle"), grp(4, "w:b", "", "idle")), true, "while a has none"},
-			{"no name at all", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(8, "", "", "idle")), false, ""},
+			{"no name at all", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(8, "", "", "idle")), true, "8 connections of user app to app give no application_name while a, b have none"},
+			{"no name, as few as may be anybody's", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(3, "", "", "idle")), false, ""},
+			{"no name, told apart by their users", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(as(grp(3, "", "", "idle"), "x"), as(grp(3, "", "", "idle"), "y"), as(grp(3, "", "", "idle"), "z")), false, ""},
+			{"no name, matched by their user", "match: \"w:{role}\"\nroles: { a: { pool: 8, match: { user: app } } }", snap(grp(8, "", "", "idle")), false, ""},
+			{"no name, and nobody absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(4, "w:a", "", "idle"), grp(9, "", "", "idle")), false, ""},
 			{"as few as may be anybody's", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(3, "backend", "", "idle")), false, ""},
 			{"more than keep_free", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(4, "backend", "", "idle")), true, "holds 4"},
 			{"less than half of what they keep", "match: \"w:{role}\"\nroles: { a: { pool: 5 }, b: { pool: 6 } }", snap(grp(5, "backend", "", "idle")), false, ""},
