@@ -1,9 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/bouncer"
 )
@@ -184,12 +181,4 @@ func ageOf(in bouncer.InstanceView) *float64 {
 		return nil
 	}
 	return &in.OldS
-}
-
-// sortFindings puts the worst first.
-func sortFindings(fs []probes.Finding) {
-	rank := []probes.Severity{probes.Error, probes.Warn, probes.Info}
-	slices.SortStableFunc(fs, func(a, b probes.Finding) int {
-		return cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity))
-	})
 }

@@ -264,6 +264,9 @@ func namesHidden(l *live) []probes.Finding {
 			for _, g := range r.groups {
 				k := nameless{app: g.App}
 				if g.App == "" {
+					if l.superuser(g.User) {
+						continue // operators and their tools
+					}
 					k.user, k.database = g.User, g.Database
 				}
 				byName[k] += g.N

@@ -213,6 +213,7 @@ func checkCases() map[string][]checkCase {
 			{"no name at all", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(grp(8, "", "", "idle")), true, "8 connections of user app to app give no application_name while a, b have none"},
 			{"no name, as few as may be anybody's", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(3, "", "", "idle")), false, ""},
 			{"no name, told apart by their users", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", snap(as(grp(3, "", "", "idle"), "x"), as(grp(3, "", "", "idle"), "y"), as(grp(3, "", "", "idle"), "z")), false, ""},
+			{"no name, operators", "match: \"w:{role}\"\nroles: { a: { pool: 4 }, b: { pool: 4 } }", edit(snap(grp(8, "", "", "idle")), limitsOf(-1, true)), false, ""},
 			{"no name, matched by their user", "match: \"w:{role}\"\nroles: { a: { pool: 8, match: { user: app } } }", snap(grp(8, "", "", "idle")), false, ""},
 			{"no name, and nobody absent", "match: \"w:{role}\"\nroles: { a: { pool: 4 } }", snap(grp(4, "w:a", "", "idle"), grp(9, "", "", "idle")), false, ""},
 			{"as few as may be anybody's", "match: \"w:{role}\"\nroles: { a: { pool: 2 }, b: { pool: 2 } }", snap(grp(3, "backend", "", "idle")), false, ""},
