@@ -68,7 +68,7 @@ func (r reducer) reduce(e *sqltext.Expr, neg bool) reduced {
 	case sqltext.And, sqltext.Or:
 		return r.joined(e, neg)
 	case sqltext.Not:
-		if e.Args[0].Start == e.Start { // NOT IN and the like
+		if e.NotInside() {
 			return r.leaf(e.Args[0], !neg, e, neg)
 		}
 		if x := r.reduce(e.Args[0], !neg); x.changed || neg {

@@ -95,6 +95,12 @@ func (e *Expr) Text() string {
 	return e.src.text[e.Start:e.End]
 }
 
+// NotInside reports whether a Not is part of an operator, as in NOT IN and IS NOT
+// DISTINCT FROM, and not a word before its condition.
+func (e *Expr) NotInside() bool {
+	return e.Kind == Not && e.src != nil && e.src.first[e.lo] == e.src.first[e.Args[0].lo]
+}
+
 // Qualifier returns the last qualifier of a column, "" without one.
 func (e *Expr) Qualifier() string {
 	if len(e.Qual) == 0 {
