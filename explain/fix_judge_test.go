@@ -17,7 +17,8 @@ import (
 )
 
 // proofRounds is how many random conditions a test puts before the server:
-// PGSONDE_PROOFFUZZ, else a few hundred.
+// PGSONDE_PROOFFUZZ, else a few hundred. They are the same ones each time, others
+// with PGSONDE_PROOFFUZZ_SEED.
 func proofRounds(t *testing.T) int {
 	if s := os.Getenv("PGSONDE_PROOFFUZZ"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -54,7 +55,14 @@ func newRowJudge(t *testing.T, seed uint64) *rowJudge {
 		// one row with all parameters equal, one with none NULL and all different
 		"insert into p select d, d, d, d, d, d from generate_series(date '2024-01-01', date '2024-01-04', interval '1 day') g(d)",
 		"vacuum analyze f", "vacuum analyze p")
-	return &rowJudge{t: t, conn: pgtest.Connect(t, dsn), r: rand.New(rand.NewPCG(seed, 7))}
+	with := uint64(7)
+	if s := os.Getenv("PGSONDE_PROOFFUZZ_SEED"); s != "" {
+		var err error
+		if with, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("PGSONDE_PROOFFUZZ_SEED: %v", err)
+		}
+	}
+	return &rowJudge{t: t, conn: pgtest.Connect(t, dsn), r: rand.New(rand.NewPCG(seed, with))}
 }
 
 func paramColumns(f func(int) string) []string {
