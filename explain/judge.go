@@ -316,6 +316,9 @@ func (j *judgement) failure(err error) Finding {
 	switch {
 	case errors.As(err, &refused):
 		f.Rule, f.Message, f.Action = "statement-refused", refused.Reason, refused.Hint
+		if j.out.NoQuery = refused.NoQuery; refused.NoQuery {
+			f.Severity = Info
+		}
 	case errors.As(err, &pg):
 		f.Message = pg.Message
 		f.Action = actionFor(pg.Code)

@@ -394,6 +394,6 @@ func PlanRules() []Rule {
 		{"statement-not-judged", Warn, "the server did not plan the statement"},
 		{"statement-not-executed", Info, "analyze was asked for, but the statement, or one of its cases, was not executed"},
 		{"parameter-value-refused", Warn, "the server does not take a value that was given for a parameter"},
-		{"statement-refused", Warn, "the statement is not one that may be explained"},
+		{"statement-refused", Warn, "the statement is not one that may be explained (an info where it is whole, but no query)"},
 	}
 }

@@ -22,6 +22,9 @@ type Result struct {
 
 	// Scans are those of the plan that was judged: Plans[0].
 	Scans []*Scan `json:"-"`
+	// NoQuery says that the statement was not judged since it is no query: INSERT,
+	// CREATE TABLE, … It is no failure.
+	NoQuery bool `json:"-"`
 	// Used are the names of Input.Params that were some parameter's.
 	Used []string `json:"-"`
 	// Tried holds the fixes that were not offered, and why.

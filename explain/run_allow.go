@@ -12,6 +12,9 @@ import (
 type RefusedError struct {
 	Reason string
 	Hint   string // what to do, one line
+	// NoQuery says that it is a statement of another kind, in which nothing is a
+	// page: no mistake.
+	NoQuery bool
 }
 
 func (e *RefusedError) Error() string { return "not explained: " + e.Reason }
@@ -45,6 +48,9 @@ func explainable(sql string) (sqltext.Explainable, error) {
 			Reason: fmt.Sprintf("the statement is longer than %d KiB, with its placeholders as $1, $2, …: no longer one is judged", sqltext.MaxStatement>>10),
 			Hint:   "give long lists of values as an array parameter: = ANY ($1)",
 		}
+	}
+	if noQuery(sql, err) {
+		return x, &RefusedError{Reason: err.Error(), Hint: "nothing to do: it gives no page", NoQuery: true}
 	}
 	if err != nil {
 		return x, &RefusedError{Reason: err.Error(), Hint: "only SELECT, WITH, VALUES and TABLE are explained, and the limited SELECT inside a DELETE or UPDATE"}

@@ -76,7 +76,7 @@ func (c *explainCmd) Run(a *app) error {
 // unused is a value that was given for no parameter of any statement, "" for none,
 // and if some statement could not be judged.
 func (c *explainCmd) unused(out *results) string {
-	if out.done < out.all {
+	if out.done+out.plain < out.all {
 		return ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Param)) {

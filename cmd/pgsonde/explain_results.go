@@ -18,9 +18,9 @@ type results struct {
 	text *explainText  // nil for a document
 	out  *bufio.Writer // of text
 
-	all, done int             // judgements, and those with a verdict
-	found     bool            // one has what --fail-on asks for
-	used      map[string]bool // names of --param that were some parameter's
+	all, done, plain int             // judgements, those with a verdict, and those of no queries
+	found            bool            // one has what --fail-on asks for
+	used             map[string]bool // names of --param that were some parameter's
 }
 
 func (a *app) results() *results {
@@ -35,7 +35,10 @@ func (a *app) results() *results {
 // add takes one judgement. The error is that of writing the answer.
 func (r *results) add(j *judged) error {
 	r.all++
-	if j.Verdict != explain.Unknown {
+	switch {
+	case j.NoQuery:
+		r.plain++
+	case j.Verdict != explain.Unknown:
 		r.done++
 	}
 	for _, f := range j.Findings {
@@ -73,9 +76,12 @@ func (r *results) flush() error {
 	return nil
 }
 
-// verdict is the exit status: 2 when nothing at all could be judged.
+// verdict is the exit status: 2 when nothing at all could be judged, unless it
+// is no query.
 func (r *results) verdict() error {
 	switch {
+	case r.plain == r.all:
+		return nil
 	case r.done == 0 && r.all == 1:
 		return errors.New("the statement could not be judged")
 	case r.done == 0:

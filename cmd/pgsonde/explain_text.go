@@ -27,6 +27,7 @@ type explainText struct {
 	worst  [4]int    // how many, by the worst that was found
 	other  int       // there was nothing to judge
 	unread int       // could not be judged
+	plain  int       // are no queries
 }
 
 // line prints one line of server text.
@@ -77,7 +78,7 @@ func (p *explainText) end() {
 // one prints a judgement: a line when there is nothing to say, else verdict,
 // findings, plan and fix.
 func (p *explainText) one(j *judged) {
-	long := len(j.Findings) > 0 || j.Fix != nil
+	long := len(j.Findings) > 0 && !j.NoQuery || j.Fix != nil
 	if p.begun && (p.apart || long) {
 		fmt.Fprintln(p.w)
 	}
@@ -88,6 +89,11 @@ func (p *explainText) one(j *judged) {
 	}
 	if j.Verdict == explain.Unknown {
 		head = append(head, "not judged")
+		if j.NoQuery {
+			f := j.Findings[0]
+			p.line("", "%s: %s [%s]", strings.Join(head, " · "), f.Message, f.Rule)
+			return
+		}
 	} else {
 		head = append(head, string(j.Verdict))
 	}
@@ -169,6 +175,8 @@ func (p *explainText) failures(js []*judged, all bool) {
 func (p *explainText) count(j *judged) {
 	p.all++
 	switch w := worst(j.Result); {
+	case j.NoQuery:
+		p.plain++
 	case j.Verdict == explain.Unknown:
 		p.unread++
 	case j.Verdict == explain.NotApplicable && w == 0: // there was nothing to judge
@@ -184,10 +192,13 @@ func (p *explainText) summary() {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{p.worst[3], "with an error"}, {p.worst[2], "with a warning"}, {p.worst[1] + p.worst[0], "good"}, {p.other, "not paging"}, {p.unread, "not judged"}} {
+	}{{p.worst[3], "with an error"}, {p.worst[2], "with a warning"}, {p.worst[1] + p.worst[0], "good"}, {p.other, "not paging"}, {p.plain, map[bool]string{true: "that is no query", false: "that are no queries"}[p.plain == 1]}, {p.unread, "not judged"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
 		}
+	}
+	if p.plain == p.all {
+		parts = []string{"no queries, nothing to judge"}
 	}
 	p.line("", "%s: %s", plural(p.all, "statement"), strings.Join(parts, ", "))
 }
