@@ -204,6 +204,7 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("%s: %v", f.name, err)
 			}
 			passed++
+			fixOrReason(t, f.name, res)
 			if f.verdict != "bad" {
 				continue
 			}

@@ -152,17 +152,7 @@ func (w *rewriter) anyOf(branches []*sqltext.Expr) string {
 }
 
 // splittable: a plain page whose rows do not depend on each other.
-func (w *rewriter) splittable(b *sqltext.Block) bool {
-	if b.Distinct || b.GroupBy || b.Having || b.Window || b.Locking || b.WithTies || hasOffset(b) || !b.HasLimit || b.Limit == nil {
-		return false
-	}
-	for _, it := range b.Items {
-		if it.Expr != nil && it.Expr.Kind == sqltext.Opaque && it.Expr.Name != "" || it.Expr == nil && !it.Star {
-			return false
-		}
-	}
-	return true
-}
+func (w *rewriter) splittable(b *sqltext.Block) bool { return w.whole(b) == "" }
 
 // part is the block with another condition in the place of its cursor's, and with more
 // edits, and the cursor of that, nil for none.

@@ -112,6 +112,7 @@ func (j *judgement) judge(ctx context.Context) error {
 	}
 	err = j.fix(ctx, catalog)
 	j.advise()
+	j.sayWhy()
 	j.measureCases(ctx, catalog)
 	return err
 }

@@ -263,6 +263,10 @@ func (j *judgement) advise() {
 		}
 		if f.Rule == "cursor-null-branch" && j.out.Fix != nil {
 			f.Action = "use the fix, which reads the rows with a NULL and the others by queries of their own"
+		} else if f.Rule == "cursor-null-branch" && j.cursor != nil && j.cursor.Page == j.cursor.Block {
+			if why := (&rewriter{q: j.query, c: j.cursor, facts: j.facts}).whole(j.cursor.Block); why != "" {
+				f.Action = why + "; without that, UNION ALL of the rows behind the cursor and those with a NULL does it"
+			}
 		}
 		if f.Rule == "cursor-key-hidden" && j.cursor != nil && notFalseOf(j.cursor.Term.Expr) != nil {
 			if why := j.cursor.openReason(j.facts); j.out.Fix != nil && j.out.Fix.SQL != j.in.SQL {

@@ -17,7 +17,7 @@ func TestPages(t *testing.T) {
 	for name, f := range map[string]func(*testing.T, judgeFunc){
 		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
 		"sort over a join": sortOverJoin, "sort by a hashed side": sortByHashedSide, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
-		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue,
+		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -61,7 +61,16 @@ func pages(t *testing.T) judgeFunc {
 		if f := res.Fix; f != nil && slices.ContainsFunc(res.Tried, func(x Rejected) bool { return x.Kind == f.Kind && x.SQL == f.SQL }) {
 			t.Errorf("%s\n%s is offered and not offered: %v", sql, f.Kind, res.Tried)
 		}
+		fixOrReason(t, sql, res)
 		return res
+	}
+}
+
+// fixOrReason: an error comes with a fix, or with the reason why there is none.
+func fixOrReason(t *testing.T, sql string, r *Result) {
+	t.Helper()
+	if severe(r) && r.Fix == nil && !slices.ContainsFunc(r.Tried, func(x Rejected) bool { return x.Why != "" }) {
+		t.Errorf("%s\nneither a fix nor a reason: %+v", sql, r.Findings)
 	}
 }
 
@@ -333,5 +342,43 @@ func advice(t *testing.T, judge judgeFunc) {
 	res = judge("select id from issues where created_at::date > $1 or (created_at::date = $1 and id > $2) order by created_at::date, id limit 20", Options{}, nil)
 	if res.Fix != nil && res.Fix.IndexSQL != nil {
 		t.Errorf("an index over what is not immutable: %s", *res.Fix.IndexSQL)
+	}
+}
+
+// reasons are why errors have no fix, and what is advised then.
+func reasons(t *testing.T, judge judgeFunc) {
+	const nulls = "(due > $1 or (due = $1 and id > $2) or due is null)"
+	const after = "(created_at > $1 or (created_at = $1 and id > $2))"
+	for sql, want := range map[string]string{
+		"select id, due, count(*) over () from issues where " + nulls + " order by due, id limit 20":                                                                                                        "other numbers",
+		"select id, due, row_number() over (order by due, id) from issues where " + nulls + " order by due, id limit 20":                                                                                    "other numbers",
+		"select distinct due from issues where " + nulls + " order by due limit 20":                                                                                                                         "DISTINCT",
+		"select due, count(*) from issues where " + nulls + " group by due order by due limit 20":                                                                                                           "GROUP BY",
+		"select id, due from issues where " + nulls + " order by due, id limit 20 for update":                                                                                                               "locks no rows of a UNION",
+		"select id, due from issues where " + nulls + " order by due, id limit 20 offset 3":                                                                                                                 "OFFSET",
+		"select id, due from issues where " + nulls + " order by due fetch first 20 rows with ties":                                                                                                         "WITH TIES",
+		"select id as due, due as id from issues where " + nulls + " order by issues.due, issues.id limit 20":                                                                                               "under a name of its own",
+		"select * from issues i left join users u on u.id = i.kind where " + strings.ReplaceAll(nulls, "id", "i.id") + " order by due, i.id limit 20":                                                       "under a name of its own",
+		"select id from issues where case when $1 is null then state > 2 else (created_at, id) > ($1, $2) end order by created_at, id limit 20":                                                             "the CASE",
+		"select id from issues where case $3 when 'a' then true else " + after + " end order by created_at, id limit 20":                                                                                    "the CASE",
+		"select id from issues where not ($1 is not null and not " + after + ") order by created_at, id limit 20":                                                                                           "NOT",
+		"select id from issues i where exists (select 1 from issues k where k.id = $1 and (i.created_at > k.created_at or (i.created_at = k.created_at and i.id > k.id))) order by created_at, id limit 20": "sub-select",
+		"select i.id from issues i join issues k on k.id = $1 and (i.created_at > k.created_at or (i.created_at = k.created_at and i.id > k.id)) order by i.created_at, i.id limit 20":                      "ON of a join",
+		"select id, due from issues where (due > $1 or (due = $1 and id > $2)) is not false order by due, id limit 20":                                                                                      "due may be NULL",
+		"select id from issues where (created_at < $1 or (created_at = $1 and id <= $2)) is not true order by created_at, id limit 20":                                                                      "IS NOT TRUE",
+		"select min(created_at) from issues where created_at > $1 or created_at = $1":                                                                                                                       "no ORDER BY and LIMIT",
+	} {
+		r := judge(sql, Options{}, nil)
+		said := func(x Rejected) bool { return strings.Contains(x.Why, want) }
+		acts := func(f Finding) bool { return f.Severity == Error && strings.Contains(f.Action, want) }
+		switch {
+		case !severe(r):
+			t.Errorf("%s\nno error: %s %+v", sql, r.Verdict, r.Findings)
+		case r.Fix != nil || !slices.ContainsFunc(r.Tried, said) && !slices.ContainsFunc(r.Findings, acts):
+			t.Errorf("%s\nfix %+v, tried %v, want %q", sql, r.Fix, r.Tried, want)
+		}
+		if f := find(r, "cursor-null-branch"); f != nil && strings.HasPrefix(f.Action, "split the statement") && want != "under a name of its own" {
+			t.Errorf("%s\nadvises what would change the rows: %s", sql, f.Action)
+		}
 	}
 }
