@@ -1,12 +1,9 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,25 +29,15 @@ type ending struct {
 	verb     waits.Verb
 	target   endTarget
 	audit    probes.Audit
-	at       time.Time                   // of the signal, the server's clock
-	last     time.Duration               // after which the last of them was freed
-	began    map[waits.Key]time.Time     // the statements of those that waited
-	clear    map[waits.Key]time.Duration // since when they wait no longer
-	freed    map[waits.Key]bool
+	at       time.Time // of the signal, the server's clock
+	after    *waits.Aftermath
 }
 
 // newEnding remembers who waits for the target, and in which statement.
 func newEnding(n int, d *endDialog, x endTarget, audit probes.Audit) ending {
-	e := ending{
-		n: n, dialog: d, verb: d.verb, target: x, audit: audit,
-		began: map[waits.Key]time.Time{}, clear: map[waits.Key]time.Duration{}, freed: map[waits.Key]bool{},
-	}
+	e := ending{n: n, dialog: d, verb: d.verb, target: x, audit: audit}
 	e.target.end = x.by(d.verb)
-	for _, k := range e.target.end.Frees {
-		if w := x.seen.forest().Node(k); w != nil && w.Session != nil {
-			e.began[k] = w.Session.QueryStart
-		}
-	}
+	e.after = waits.Follow(x.seen.forest(), x.node.Key, e.target.end.Frees)
 	return e
 }
 
@@ -174,11 +161,7 @@ func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
 		return m.blindEnd(f, s)
 	}
 	after := at.Sub(e.at)
-	for _, k := range e.target.end.Frees {
-		if !e.freed[k] && e.ran(f, s, k, after) {
-			e.freed[k], e.last = true, max(e.last, e.clear[k])
-		}
-	}
+	e.after.See(f, s.Sessions, len(s.Sessions) < endSessions, after)
 	over, why := e.over(f, s)
 	if after < endPatient && !(over && e.settled(after)) {
 		return nil
@@ -208,33 +191,11 @@ func (m *model) blindEnd(f *waits.Forest, s *probes.Snapshot) tea.Cmd {
 	return m.outcome(theme.Warn, text, false)
 }
 
-// settled: all are freed, or those that were sure to be, and nobody more since.
+// settled: what became of all is known, or those are freed that were sure to be, and
+// nobody more since.
 func (e *ending) settled(after time.Duration) bool {
-	n, end := len(e.freed), e.target.end
-	return n == len(end.Frees) || n >= end.Direct && n > 0 && after > e.last+endSettled
-}
-
-// ran says that a session is over its wait: its statement has ended, or goes on
-// in two readings. In one alone it may be on its way from one lock to the next,
-// as those behind a row are, all of which wake when its locker ends.
-func (e *ending) ran(f *waits.Forest, s *probes.Snapshot, k waits.Key, after time.Duration) bool {
-	since, before := e.clear[k]
-	if n := f.Node(k); n != nil && n.Edge != nil {
-		if n.Session != nil && !n.Session.QueryStart.Equal(e.began[k]) {
-			e.clear[k] = after
-			return true
-		}
-		delete(e.clear, k)
-		return false
-	}
-	if !before {
-		since, e.clear[k] = after, after
-	}
-	i := slices.IndexFunc(s.Sessions, func(x probes.Session) bool { return x.PID == k.PID })
-	if i >= 0 && (!s.Sessions[i].QueryStart.Equal(e.began[k]) || strings.HasPrefix(s.Sessions[i].State, "idle")) {
-		return true
-	}
-	return after > since
+	n, last, all := e.after.Freed()
+	return all || n >= e.target.end.Direct && n > 0 && after > last+endSettled
 }
 
 // over says whether the target has obeyed, and if not what it does.
@@ -268,41 +229,23 @@ func (e *ending) verdict(f *waits.Forest, over bool, why string, after time.Dura
 	if e.verb == waits.Cancel {
 		did = "canceled"
 	}
-	all, n, sure := len(e.target.end.Frees), len(e.freed), e.target.end.Direct
+	all, sure := len(e.target.end.Frees), e.target.end.Direct
+	n, last, _ := e.after.Freed()
 	switch {
 	case !over:
 		return theme.Crit, fmt.Sprintf("it did not help: %s is still there after %s (%s)", who, took(after), why)
 	case all == 0:
 		return theme.OK, fmt.Sprintf("%s %s after %s; nobody waited for it alone", did, who, took(after))
 	case n == all:
-		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %s", did, who, n, all, took(e.last))
+		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %s", did, who, n, all, took(last))
 	case n == 0:
-		return theme.Warn, fmt.Sprintf("%s %s: freed 0 of %d in %s; %s", did, who, all, took(after), e.rest(f))
+		return theme.Warn, fmt.Sprintf("%s %s: freed 0 of %d in %s; %s", did, who, all, took(after), e.after.Rest(f))
 	}
 	role := theme.OK
 	if n < sure {
 		role = theme.Warn
 	}
-	return role, fmt.Sprintf("%s %s: freed %d of %d after %s; %s", did, who, n, all, took(e.last), e.rest(f))
-}
-
-// rest says for whom those wait that were promised to run and do not.
-func (e *ending) rest(f *waits.Forest) string {
-	var first *waits.Node
-	wait := 0
-	for _, k := range e.target.end.Frees {
-		if n := f.Node(k); !e.freed[k] && n != nil && n.Edge != nil {
-			first = cmp.Or(first, n)
-			wait++
-		}
-	}
-	switch {
-	case wait == 0:
-		return "the others still wait"
-	case wait == 1:
-		return fmt.Sprintf("%s still waits, now for %s", first.Key, first.Edge.Blocker)
-	}
-	return fmt.Sprintf("%d still wait, %s for %s", wait, first.Key, first.Edge.Blocker)
+	return role, fmt.Sprintf("%s %s: freed %d of %d after %s; %s", did, who, n, all, took(last), e.after.Rest(f))
 }
 
 // took prints how long an effect took: the first reading that shows it says so.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/probes/waits"
 )
 
 // endFlags are what cancel and terminate share.
@@ -43,10 +44,12 @@ type endDocument struct {
 	Grant     *string  `json:"grant"`
 	EndedS    *float64 `json:"ended_s"` // how long until it was gone (terminate) or ran something else (cancel); null: not yet
 	// VictimWaits says whether the --victim still waits for a lock in the same
-	// statement; null when there is none or it is not known.
-	VictimWaits *bool `json:"victim_waits"`
+	// statement, and VictimFate what has become of it: waits.Fate. Null when there is
+	// none or it is not known.
+	VictimWaits *bool       `json:"victim_waits"`
+	VictimFate  *waits.Fate `json:"victim_fate"`
 
-	victim int
+	victim string // what has become of it, in words
 }
 
 func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Context, probes.Target) (probes.Result, error)) error {
@@ -69,11 +72,17 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	if err != nil {
 		return withHint(err)
 	}
+	var victim *victimWatch
 	switch {
 	case seen != nil && verb == "cancel" && strings.HasPrefix(seen.State, "idle"):
 		r = probes.Result{Outcome: probes.Refused, Why: "it runs no statement (" + seen.State + "); only terminate ends it"}
 	case seen != nil:
 		t.XactStart, t.QueryStart = seen.XactStart, seen.QueryStart
+		if t.Victim != 0 {
+			if victim, err = followVictim(a.ctx, s, t, waits.Verb(verb)); err != nil {
+				return withHint(err)
+			}
+		}
 		if r, err = do(s, a.ctx, t); err != nil {
 			a.audit(audit.Done(time.Now(), "not known: "+err.Error()))
 			return err
@@ -86,9 +95,8 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	d := endDocument{Schema: "pgsonde/" + verb + "/1", At: stamp(r.At), Action: verb, BackendID: c.BackendID, Outcome: string(r.Outcome), Why: orNull(r.Why), Grant: orNull(r.Grant)}
 	said := r.String()
 	if r.Outcome == probes.Sent {
-		d.EndedS = watchEnd(a.ctx, s, t)
-		if d.victim = t.Victim; t.Victim != 0 && d.EndedS != nil {
-			d.VictimWaits = watchVictim(a.ctx, s, t.Victim)
+		if d.EndedS = watchEnd(a.ctx, s, t, victim); d.EndedS != nil {
+			d.tell(victim)
 		}
 		said += "; " + d.effect()
 	}
@@ -103,7 +111,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		return err
 	case r.Outcome == probes.NotPermitted:
 		return fmt.Errorf("not permitted to %s %d: %s", verb, t.PID, r.Reason())
-	case r.Outcome != probes.Sent, d.VictimWaits != nil && *d.VictimWaits:
+	case r.Outcome != probes.Sent, d.VictimFate != nil && *d.VictimFate != waits.Freed:
 		return errFound
 	}
 	return nil
@@ -135,15 +143,10 @@ func (d endDocument) line() string {
 
 // effect is what the signal was seen to do.
 func (d endDocument) effect() string {
-	said := d.obeyed()
-	switch {
-	case d.VictimWaits == nil:
-	case *d.VictimWaits:
-		said += fmt.Sprintf("; %d still waits", d.victim)
-	default:
-		said += fmt.Sprintf("; %d waits no longer", d.victim)
+	if d.victim == "" {
+		return d.obeyed()
 	}
-	return said
+	return d.obeyed() + "; " + d.victim
 }
 
 func (d endDocument) obeyed() string {
@@ -162,13 +165,19 @@ func (d endDocument) obeyed() string {
 const endWatch = 5 * time.Second
 
 // watchEnd waits until the backend is gone or runs another statement, and
-// says how long that took on the server's clock; nil when it did not happen.
-func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target) *float64 {
+// says how long that took on the server's clock; nil when it did not happen. Where
+// there is a victim it goes on until that one's fate is known, for victimTime at most.
+func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target, victim *victimWatch) *float64 {
 	begun := time.Now()
-	for time.Since(begun) < endWatch {
+	var ended time.Duration
+	for time.Since(begun) < endWatch || ended > 0 {
 		b, _, err := findBackend(ctx, s, t.PID)
-		if err == nil && (b == nil || !b.BackendStart.Equal(t.BackendStart) || !b.QueryStart.Equal(t.QueryStart) || b.State != "active") {
-			took := time.Since(begun).Seconds()
+		if ended == 0 && err == nil && (b == nil || !b.BackendStart.Equal(t.BackendStart) || !b.QueryStart.Equal(t.QueryStart) || b.State != "active") {
+			ended = time.Since(begun)
+		}
+		victim.see(ctx, s, time.Since(begun))
+		if ended > 0 && (victim.settled() || time.Since(begun) > ended+victimTime) {
+			took := ended.Seconds()
 			return &took
 		}
 		select {
@@ -178,34 +187,6 @@ func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target) *float64 
 		}
 	}
 	return nil
-}
-
-// victimWatch is how long a victim may take to be seen past its lock.
-const victimWatch = time.Second
-
-// watchVictim says whether a session still waits for a lock. One that has gone on
-// is not waiting in two readings: on its way from one lock to the next it is not
-// in one.
-func watchVictim(ctx context.Context, s *probes.Sampler, pid int) *bool {
-	clear := 0
-	for begun := time.Now(); clear < 2 && time.Since(begun) < victimWatch; {
-		b, _, err := findBackend(ctx, s, pid)
-		switch {
-		case err != nil, b != nil && b.State == "":
-			return nil
-		case b == nil || b.State != "active" || b.WaitEventType != "Lock" && b.WaitEvent != "SafeSnapshot":
-			clear++
-		default:
-			clear = 0
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	waits := clear < 2
-	return &waits
 }
 
 // findBackend reads one backend, nil when there is none with this pid, and the
