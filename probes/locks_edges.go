@@ -58,7 +58,8 @@ func (r *lockReader) unchanged(l *Locks, most time.Duration) bool {
 
 // edges reads answers into l, and facts about everybody involved. With no limit
 // only pids are asked for. Who blocks is known only from the answers: blockers
-// that neither wait nor blocked the last time cost a second round trip.
+// that neither wait nor blocked the last time cost a second round trip, and so do
+// leaders that wait through their workers only.
 func (r *lockReader) edges(ctx context.Context, l *Locks, limit int, pids, describe []int) error {
 	l.Procs, l.Waits, l.SafeSnapshots = nil, nil, nil
 	if err := r.ask(ctx, l, limit, pids, append(slices.Clone(describe), r.roots...)); err != nil {
@@ -88,6 +89,12 @@ func (r *lockReader) edges(ctx context.Context, l *Locks, limit int, pids, descr
 			}
 		}
 	}
+	for _, pid := range l.leading() {
+		if !involved[pid] {
+			involved[pid] = true
+			blockers = append(blockers, pid)
+		}
+	}
 	if err := r.describe(ctx, l, blockers); err != nil {
 		return err
 	}
@@ -97,6 +104,18 @@ func (r *lockReader) edges(ctx context.Context, l *Locks, limit int, pids, descr
 	})
 	r.roots = blockers
 	return nil
+}
+
+// leading are the leaders of the parallel workers that wait: these may wait for
+// nothing but their workers.
+func (l *Locks) leading() []int {
+	var out []int
+	for i := range l.Procs {
+		if p := &l.Procs[i]; p.Kind == "parallel worker" && p.LeaderPID != 0 && p.WaitEventType == "Lock" {
+			out = append(out, p.LeaderPID)
+		}
+	}
+	return out
 }
 
 // describe reads facts about those of pids that l has none of. Our own backends

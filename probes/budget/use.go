@@ -57,7 +57,7 @@ func Use(f *File, s *probes.Snapshot, poolers ...probes.Pooler) *Usage {
 	l.rowsOf = l.sessions()
 	l.limits()
 	l.declare()
-	for _, g := range s.Groups {
+	for _, g := range led(s) {
 		l.place(g)
 	}
 	l.own(len(s.Server.OwnPIDs))
