@@ -155,6 +155,6 @@ type Target struct {
 	BackendStart time.Time
 	XactStart    time.Time // zero: it was in no transaction
 	QueryStart   time.Time // cancel only
-	Victim       int       // it must still block this direct waiter; 0: not asked
+	Victim       int       // must still wait for it, itself or through others; 0: not asked
 	Force        bool      // also what is no client's: a walsender, a launcher, an anti-wraparound vacuum
 }

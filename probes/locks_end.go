@@ -59,7 +59,7 @@ func (r Result) Reason() string {
 }
 
 // Cancel asks a backend to abort its statement, if it is still in the same
-// statement of the same transaction and, with t.Victim, still blocks that one.
+// statement of the same transaction and, with t.Victim, that one still waits for it.
 // Check and signal are one statement on the watch connection. The error is about
 // the connection; everything else is a Result.
 func (s *Sampler) Cancel(ctx context.Context, t Target) (Result, error) {
@@ -67,7 +67,7 @@ func (s *Sampler) Cancel(ctx context.Context, t Target) (Result, error) {
 }
 
 // Terminate ends a backend, if it is still the same one in the same transaction
-// and, with t.Victim, still blocks that one. As Cancel otherwise; QueryStart is
+// and, with t.Victim, that one still waits for it. As Cancel otherwise; QueryStart is
 // compared when it is set.
 func (s *Sampler) Terminate(ctx context.Context, t Target) (Result, error) {
 	return s.endBackend(ctx, "locks_terminate", t)
@@ -132,7 +132,7 @@ func endResult(rows *Rows, t Target, cancel bool) Result {
 	case !same:
 		r.Outcome, r.Why = Changed, "it is another session, transaction or statement by now"
 	case rows.Null(5):
-		r.Outcome, r.Why = Changed, "it does not block "+strconv.Itoa(t.Victim)+" any more"
+		r.Outcome, r.Why = Changed, strconv.Itoa(t.Victim)+" does not wait for it, neither itself nor through others"
 	case rows.Bool(5):
 		r.Outcome = Sent
 	default:

@@ -281,6 +281,11 @@ func TestEnding(t *testing.T) {
 		s := open(t, Options{DSN: srv.DSN("postgres", "postgres")})
 		root, waiters := jam(t, srv, 2)
 		pid, w0, w1 := int(root.PgConn().PID()), int(waiters[0].PgConn().PID()), int(waiters[1].PgConn().PID())
+		client(t, srv.DSN("postgres", "postgres"), "bystander", "begin", "select pg_advisory_lock(1)")
+		c := client(t, srv.DSN("postgres", "postgres"), "waiter")
+		other := int(c.PgConn().PID())
+		busy(t, c, "select pg_advisory_lock(1)")
+		eventually(t, "it waits", func() bool { return session(t, s, other).WaitEvent == "advisory" })
 		x := session(t, s, pid)
 		good := aim(x)
 		tests := []struct {
@@ -292,7 +297,7 @@ func TestEnding(t *testing.T) {
 			{"another transaction", func(g *Target) { g.XactStart = g.XactStart.Add(-time.Microsecond) }, Changed},
 			{"no transaction", func(g *Target) { g.XactStart = time.Time{} }, Changed},
 			{"another statement", func(g *Target) { g.QueryStart = g.QueryStart.Add(time.Microsecond) }, Changed},
-			{"blocks somebody else", func(g *Target) { g.Victim = w1 }, Changed},        // w1 waits for w0, the head
+			{"blocks somebody else", func(g *Target) { g.Victim = other }, Changed},
 			{"unread start", func(g *Target) { g.BackendStart = time.Time{} }, Changed}, // not hidden from this login: not read
 			{"nobody", func(g *Target) { g.PID = 1 << 30 }, Gone},
 			{"a prepared transaction", func(g *Target) { g.PID = 0 }, NotABackend},
@@ -308,7 +313,6 @@ func TestEnding(t *testing.T) {
 		if !slices.Contains(blocked(w0), pid) {
 			w0, w1 = w1, w0
 		}
-		tests[4].change = func(g *Target) { g.Victim = w1 }
 		for _, tt := range tests {
 			g := good
 			tt.change(&g)
@@ -326,11 +330,11 @@ func TestEnding(t *testing.T) {
 		if x := session(t, s, pid); aim(x) != good {
 			t.Fatalf("the root is another by now: %+v", x)
 		}
-		good.Victim = w0
+		good.Victim = w1 // which waits for w0, the head of the row's queue
 		if r, err := s.Terminate(t.Context(), good); err != nil || r.Outcome != Sent {
 			t.Fatalf("got %+v, %v", r, err)
 		}
-		eventually(t, "the waiters run", func() bool { return locks(t, s) == nil })
+		eventually(t, "the waiters run", func() bool { return locks(t, s).Waiting == 1 })
 		checkAuxiliary(t, s)
 	})
 }

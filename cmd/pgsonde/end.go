@@ -19,7 +19,7 @@ import (
 type endFlags struct {
 	BackendID string `arg:"" name:"backend-id" help:"PID@BACKEND_START, as locks and sessions print it: a pid alone may be another session's by now."`
 	target
-	Victim *int `placeholder:"PID" help:"Only if it still blocks this waiting session."`
+	Victim *int `placeholder:"PID" help:"Only if this session still waits for it, itself or through others."`
 	Force  bool `help:"Also what is no client's session: a walsender, a replication worker, a launcher, an anti-wraparound vacuum."`
 }
 

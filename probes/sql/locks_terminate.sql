@@ -2,10 +2,11 @@
 -- Since 14. Needs pg_signal_backend or membership in the target's role, and
 -- pg_read_all_stats: a masked backend_start never matches.
 -- Parameters: $1 pid; $2 backend_start, $3 xact_start (0: none), $4 query_start (0: not compared),
---   microseconds since the epoch; $5 a pid it must still block, by a lock or before a safe snapshot, 0: not asked;
+--   microseconds since the epoch; $5 a pid that must still wait for it, for a lock or
+--   a safe snapshot, itself or through others, each of whom is asked once at most; 0: not asked;
 --   $6 1: also what is no client's: a walsender, a launcher, an anti-wraparound vacuum.
 -- One row: what was found, and whether a signal was sent. sent is null when not.
-with t as materialized (
+with recursive t as materialized (
   select a.pid, a.backend_type, a.usesysid,
          (pg_catalog.date_part('epoch', a.backend_start) * 1e6)::bigint = $2::bigint
          and coalesce((pg_catalog.date_part('epoch', a.xact_start) * 1e6)::bigint, 0) = $3::bigint
@@ -14,11 +15,15 @@ with t as materialized (
            or (a.backend_type = 'autovacuum worker' and pg_catalog."position"(pg_catalog.textsend(a.query), pg_catalog.textsend('(to prevent wraparound)')) = 0) as allowed
   from pg_catalog.pg_stat_get_activity($1::int) a
   where a.pid = $1::int and a.pid <> pg_catalog.pg_backend_pid()
+),
+up as (
+  select pg_catalog.unnest(pg_catalog.pg_blocking_pids($5::int) || pg_catalog.pg_safe_snapshot_blocking_pids($5::int)) as pid
+  union
+  select pg_catalog.unnest(pg_catalog.pg_blocking_pids(up.pid) || pg_catalog.pg_safe_snapshot_blocking_pids(up.pid)) from up
 )
 select t.pid, t.backend_type, t.usesysid, t.same, t.allowed,
        case when t.same and t.allowed then
-         case when $5::int = 0 or t.pid = any (pg_catalog.pg_blocking_pids($5::int))
-                   or t.pid = any (pg_catalog.pg_safe_snapshot_blocking_pids($5::int)) then pg_catalog.pg_terminate_backend(t.pid) end
+         case when $5::int = 0 or exists (select from up where up.pid = t.pid) then pg_catalog.pg_terminate_backend(t.pid) end
        end as sent,
        (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1e6)::bigint as ts
 from t
