@@ -51,15 +51,17 @@ type treeDoc struct {
 }
 
 type endDoc struct {
-	PID    int `json:"pid"`
-	Frees  int `json:"frees"`          // directly or in turn: at most
-	Direct int `json:"direct"`         // of these, at once: so many for sure
-	Most   int `json:"direct_at_most"` // … and so many at most, where a race decides
+	PID    int     `json:"pid"`
+	GID    *string `json:"gid"`            // of a prepared transaction
+	Frees  int     `json:"frees"`          // directly or in turn: at most
+	Direct int     `json:"direct"`         // of these, at once: so many for sure
+	Most   int     `json:"direct_at_most"` // … and so many at most, where a race decides
 }
 
 type actionDoc struct {
 	Verb   string    `json:"verb"`
 	PID    int       `json:"pid"`
+	GID    *string   `json:"gid"`            // of a prepared transaction
 	Frees  int       `json:"frees"`          // directly or in turn: at most
 	Direct int       `json:"direct"`         // of these, at once: so many for sure
 	Most   int       `json:"direct_at_most"` // … and so many at most, where a race decides
@@ -70,8 +72,9 @@ type actionDoc struct {
 }
 
 type stepDoc struct {
-	Verb string `json:"verb"`
-	PID  int    `json:"pid"`
+	Verb string  `json:"verb"`
+	PID  int     `json:"pid"`
+	GID  *string `json:"gid"`
 }
 
 type nodeDoc struct {
@@ -90,7 +93,9 @@ type nodeDoc struct {
 	Edge          *string   `json:"edge"`   // to the node it stands under; null: there is none
 	Queued        bool      `json:"queued"` // under a row's locker, in the queue of those who wait for the row
 	AlsoBlockedBy []int     `json:"also_blocked_by"`
-	DelayedBy     []int     `json:"delayed_by"`  // whom a command waits for one after the other, the present one first
+	AlsoGIDs      []*string `json:"also_blocked_by_gids"` // one for each, of a prepared transaction
+	DelayedBy     []int     `json:"delayed_by"`           // whom a command waits for one after the other, the present one first
+	DelayedGIDs   []*string `json:"delayed_by_gids"`
 	AlsoBlocks    []int     `json:"also_blocks"` // who waits for it, too, and is drawn under another
 	Notes         []string  `json:"notes"`
 	Children      []nodeDoc `json:"children"`
@@ -138,7 +143,7 @@ func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Fin
 	for _, s := range f.SafeSnapshots {
 		w := snapshotWait{
 			PID: s.Waiter.Key.PID, Blockers: []int{}, WaitS: known(s.Wait), Waiter: nodeDocument(snap, f, s.Waiter),
-			BlockedBy: []nodeDoc{}, Best: actionDocument(s.Best),
+			BlockedBy: []nodeDoc{}, Best: actionDocument(f, s.Best),
 		}
 		for _, b := range s.Blockers {
 			w.Blockers = append(w.Blockers, b.Key.PID)
@@ -158,22 +163,22 @@ func treeDocument(snap *probes.Snapshot, f *waits.Forest, t *waits.Tree) treeDoc
 		SlotsPinned: t.Slots, PinnedByRole: t.ByRole, Ends: []endDoc{},
 	}
 	for _, e := range t.Ends {
-		d.Ends = append(d.Ends, endDoc{e.Key.PID, len(e.Frees), e.Direct, e.Most})
+		d.Ends = append(d.Ends, endDoc{e.Key.PID, gid(f, e.Key), len(e.Frees), e.Direct, e.Most})
 	}
 	if c := f.Circle(t); c != nil {
 		d.Cycle = pids(c.Members)
 	}
-	d.Best = actionDocument(t.Best)
+	d.Best = actionDocument(f, t.Best)
 	return d
 }
 
-func actionDocument(a waits.Action) *actionDoc {
+func actionDocument(f *waits.Forest, a waits.Action) *actionDoc {
 	if a.Verb == "" {
 		return nil
 	}
-	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, Frees: a.Frees, Direct: a.Direct, Most: a.Most, AtMost: a.AtMost, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
+	d := &actionDoc{Verb: string(a.Verb), PID: a.Key.PID, GID: gid(f, a.Key), Frees: a.Frees, Direct: a.Direct, Most: a.Most, AtMost: a.AtMost, With: []stepDoc{}, Grant: orNull(a.Grant), Text: a.Text}
 	for _, s := range a.With {
-		d.With = append(d.With, stepDoc{string(s.Verb), s.Key.PID})
+		d.With = append(d.With, stepDoc{string(s.Verb), s.Key.PID, gid(f, s.Key)})
 	}
 	return d
 }
@@ -181,8 +186,10 @@ func actionDocument(a waits.Action) *actionDoc {
 func nodeDocument(snap *probes.Snapshot, f *waits.Forest, n *waits.Node) nodeDoc {
 	d := nodeDoc{
 		PID: n.Key.PID, BackendID: orNull(n.BackendID()), GID: orNull(n.GID), Role: orNull(n.Role),
-		AlsoBlockedBy: pids(f.AlsoBlockedBy(n)), AlsoBlocks: pids(n.Elsewhere), DelayedBy: pids(f.Delayers(n.Key)), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
+		AlsoBlocks: pids(n.Elsewhere), Notes: emptyNotNull(f.Notes(n)), Children: []nodeDoc{},
 	}
+	also, delayers := f.AlsoBlockedBy(n), f.Delayers(n.Key)
+	d.AlsoBlockedBy, d.AlsoGIDs, d.DelayedBy, d.DelayedGIDs = pids(also), gids(f, also), pids(delayers), gids(f, delayers)
 	if s := n.Session; s != nil {
 		d.App, d.User, d.Database, d.State = orNull(s.App), orNull(s.User), orNull(s.Database), orNull(s.State)
 		at := snap.At
@@ -211,10 +218,18 @@ func nodeDocument(snap *probes.Snapshot, f *waits.Forest, n *waits.Node) nodeDoc
 }
 
 func gid(f *waits.Forest, k waits.Key) *string {
-	if n := f.Node(k); n != nil {
-		return orNull(n.GID)
+	if p := f.Prepared(k); p != nil {
+		return orNull(p.GID)
 	}
 	return nil
+}
+
+func gids(f *waits.Forest, ks []waits.Key) []*string {
+	out := []*string{}
+	for _, k := range ks {
+		out = append(out, gid(f, k))
+	}
+	return out
 }
 
 func mode(m probes.LockMode) *string {

@@ -174,7 +174,7 @@ func byState(s *probes.Session) Advice {
 }
 
 func (f *Forest) rollback(n *Node) string {
-	if n.Prepared == nil {
+	if n == nil || n.Prepared == nil {
 		return "find it in pg_prepared_xacts"
 	}
 	return fmt.Sprintf("in database %s, as %s or superuser: %s", n.Prepared.Database, n.Prepared.Owner, RollbackPrepared(n.Prepared.GID))

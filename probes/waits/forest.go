@@ -224,11 +224,15 @@ func (g *graph) facts(s *probes.Snapshot, l *probes.Locks) {
 	for i := range l.Prepared {
 		xids[l.Prepared[i].XID] = &l.Prepared[i]
 	}
+	g.known = make(map[string]*probes.PreparedXact, len(g.prep))
+	for vxid, xid := range g.prep {
+		g.known[vxid] = xids[xid]
+	}
 	for i := range g.procs {
 		p := &g.procs[i]
 		switch {
 		case p.key.Prepared():
-			p.prepared = xids[g.prep[p.key.VXID]]
+			p.prepared = g.known[p.key.VXID]
 		case p.session == nil && s != nil:
 			if more == nil {
 				more = make(map[int]*probes.Session, len(s.Sessions))
@@ -298,6 +302,15 @@ func (f *Forest) Node(k Key) *Node {
 		return nil
 	}
 	return f.nodes[p]
+}
+
+// Prepared is what is known of a prepared transaction, nil nothing. It may neither wait
+// nor block, but have locked a row that somebody waits for.
+func (f *Forest) Prepared(k Key) *probes.PreparedXact {
+	if !k.Prepared() {
+		return nil
+	}
+	return f.g.known[k.VXID]
 }
 
 // AlsoBlockedBy are the blockers of a node other than the one it is drawn under.

@@ -101,8 +101,9 @@ type graph struct {
 	waits   []*wait
 	row     map[int]probes.LockTag // pid → the tuple lock it holds: the row it is after
 	prep    map[string]uint32      // virtualtransaction → xid of a prepared transaction
-	old     *aged                  // entries of an earlier reading, where only answers are new
-	torn    []int                  // pids whose readings contradict each other
+	known   map[string]*probes.PreparedXact
+	old     *aged // entries of an earlier reading, where only answers are new
+	torn    []int // pids whose readings contradict each other
 }
 
 func newGraph(l *probes.Locks) *graph {

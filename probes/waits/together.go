@@ -59,7 +59,7 @@ func (f *Forest) jointly(act *Action, root *Node, with []int, best End) {
 	if act.AtMost {
 		frees = best.AtMost()
 	}
-	act.Text = fmt.Sprintf("%s: frees %s; one alone frees nobody", f.all(steps), frees)
+	act.Text = fmt.Sprintf("%s: frees %s; one alone frees nobody%s", f.all(steps), frees, f.rollbacks(steps))
 }
 
 // keeps reports whether a step may leave locks to its session.
@@ -136,10 +136,32 @@ func (f *Forest) all(steps []Step) string {
 		" (" + strings.Join(parts[:last], ", ") + " and " + parts[last] + ")"
 }
 
+// rollbacks says where and with what the prepared transactions of several steps are
+// rolled back, "" there are none.
+func (f *Forest) rollbacks(steps []Step) string {
+	var out strings.Builder
+	last := ""
+	for _, s := range steps {
+		if s.Verb != Rollback {
+			continue
+		}
+		where, what, _ := strings.Cut(f.rollback(f.Node(s.Key)), ": ")
+		if out.WriteString("; "); where != last || what == "" {
+			out.WriteString(where)
+			if what != "" {
+				out.WriteString(": ")
+			}
+		}
+		out.WriteString(what)
+		last = where
+	}
+	return out.String()
+}
+
 // Name is what to call a process: its pid, or the gid of a prepared transaction.
 func (f *Forest) Name(k Key) string {
-	if n := f.Node(k); k.Prepared() && n != nil && n.GID != "" {
-		return fmt.Sprintf("prepared %q", n.GID)
+	if p := f.Prepared(k); p != nil {
+		return fmt.Sprintf("prepared %q", p.GID)
 	}
 	return k.String()
 }
@@ -160,7 +182,7 @@ func (f *Forest) safe(blockers []*Node) Action {
 			a.Grant = f.rights.missing(n.Session)
 		}
 	}
-	a.Text = f.all(steps) + ", or begin it without DEFERRABLE"
+	a.Text = f.all(steps) + ", or begin it without DEFERRABLE" + f.rollbacks(steps)
 	if a.Grant != "" {
 		a.Text = "needs " + a.Grant + " to " + a.Text
 	}
