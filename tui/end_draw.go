@@ -215,6 +215,9 @@ func (d *endDialog) facts(t *theme.Theme, w int) []string {
 	}
 	add(theme.Normal, strings.Join(whoWords(s), "  "))
 	add(theme.Normal, strings.TrimSuffix(long, ", "))
+	if x.queued && x.node.Edge == nil && s.Query != "" && strings.HasPrefix(s.State, "idle") {
+		add(theme.Normal, "its last statement, not necessarily the one that took the lock:")
+	}
 	lines := wrapText(t.Clean(clean.SQL(s.Query, lineBytes)), w-1)
 	for _, l := range lines[:min(len(lines), 3)] {
 		add(theme.Dim, l)

@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 
+	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/waits"
 )
 
@@ -11,10 +12,13 @@ type outlook struct {
 	advice   waits.Advice
 	end, cut waits.End // whom it frees to end the session, and to cancel it
 	unless   string    // the condition on that, "" none
+	fresh    bool      // its transaction has written nothing
 }
 
 func outlookOf(f *waits.Forest, n *waits.Node) outlook {
-	return outlook{advice: adviceOn(f, n), end: f.EndBy(waits.Terminate, n), cut: f.EndBy(waits.Cancel, n), unless: f.Unless(n)}
+	s := n.Session
+	fresh := s != nil && s.XID == "" && s.Kind == probes.KindClient
+	return outlook{fresh: fresh, advice: adviceOn(f, n), end: f.EndBy(waits.Terminate, n), cut: f.EndBy(waits.Cancel, n), unless: f.Unless(n)}
 }
 
 // by is whom a verb frees.
@@ -80,7 +84,11 @@ func (o outlook) effect(v waits.Verb) string {
 			return "frees only its own slot: it waits itself"
 		}
 		if v != waits.Cancel || !a.AtMost {
-			return o.condition(v) + "; it waits itself and has the least to lose"
+			s := o.condition(v) + "; it waits itself"
+			if o.fresh {
+				s += " and has written nothing"
+			}
+			return s
 		}
 	}
 	s := o.condition(v)

@@ -306,7 +306,7 @@ func (s *locksScreen) end(a action, x lockRow) result {
 	case n != nil:
 		return result{end: &endWish{verb: verbOf(a), node: n}}
 	}
-	return result{}
+	return result{say: "this row is no session: choose one"}
 }
 
 func (s *locksScreen) toggleFollow(key string, x lockRow) result {

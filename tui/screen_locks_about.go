@@ -62,7 +62,7 @@ func goneText(x lockRow) string {
 func goneWord(x lockRow) string {
 	switch {
 	case x.group != nil:
-		return "they wait side by side no longer"
+		return "they no longer wait for the same"
 	case x.node == nil:
 		return nodeName(x.tree.Root) + " heads no tree any more"
 	}
@@ -194,9 +194,20 @@ func (s *locksScreen) pane(t *theme.Theme, w, h int) []string {
 	return out[:min(h, len(out))]
 }
 
+// how says in what order those of a group get what they wait for.
+func (g *lockGroup) how() string {
+	switch {
+	case g.queue:
+		return " wait for it, one after the other"
+	case g.nodes[0].Edge.Kind == waits.Soft:
+		return " are queued for it"
+	}
+	return " wait for it side by side"
+}
+
 func groupPane(t *theme.Theme, g *lockGroup, w int) []string {
 	out := []string{t.Line(w, theme.Span{Role: theme.Strong, Text: g.object})}
-	out = append(out, wrap(t, theme.Normal, "", plural(len(g.nodes), "session")+" wait for it side by side: "+g.byRole(), w)...)
+	out = append(out, wrap(t, theme.Normal, "", plural(len(g.nodes), "session")+g.how()+": "+g.byRole(), w)...)
 	if g.queue {
 		out = append(out, wrap(t, theme.Dim, "", "one row's queue: ending one of them only promotes the next; who locked the row is the cause", w)...)
 	}

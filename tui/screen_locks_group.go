@@ -13,11 +13,11 @@ import (
 	"github.com/pgsonde/pgsonde/tui/tree"
 )
 
-// foldFrom: more sessions than this that wait side by side for the same thing
+// foldFrom: more sessions than this that wait behind one for the same thing
 // are folded into one row until they are asked for.
 const foldFrom = 5
 
-// lockGroup is sessions that wait side by side for the same thing.
+// lockGroup is sessions that wait for the same thing behind the same session.
 type lockGroup struct {
 	nodes  []*waits.Node
 	queue  bool // of a row: behind its head

@@ -56,9 +56,21 @@ func onlyPath(nodes []tree.Node, key string) []tree.Node {
 	return nil
 }
 
+// sessionsIn counts the rows of sessions among nodes and below them, folded or not.
+func sessionsIn(nodes []tree.Node) int {
+	n := 0
+	for i := range nodes {
+		if nodes[i].Row.Line == nil {
+			n++
+		}
+		n += sessionsIn(nodes[i].Kids)
+	}
+	return n
+}
+
 func pathIn(n tree.Node, key string) (tree.Node, bool) {
 	if n.Row.Key == key {
-		hidden := len(n.Kids)
+		hidden := sessionsIn(n.Kids)
 		n.Kids = nil
 		if hidden > 0 && n.Row.Line == nil {
 			n.Row.Cells = slices.Clone(n.Row.Cells)

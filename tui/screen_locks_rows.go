@@ -3,6 +3,7 @@ package tui
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/clean"
@@ -251,6 +252,9 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 		query.Role = theme.Normal
 	}
 	forCell := ageCell(since)
+	if n.Edge != nil && n.Edge.Wait >= 0 && n.Blocked >= n.Edge.Wait+time.Second { // it waits anew
+		forCell.Text = b.g.AtMost + waitAge(n.Blocked)
+	}
 	if since < 0 && n.Edge != nil {
 		forCell = table.Cell{Text: "?", Role: theme.Dim}
 	}

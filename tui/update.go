@@ -88,6 +88,9 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if res, ok := m.screen().act(a); ok {
 		return m.apply(res)
 	}
+	if a == none {
+		return m.noEnding(msg.String())
+	}
 	if say := m.unlisted(a); say != "" {
 		return m.say(say)
 	}
@@ -95,6 +98,18 @@ func (m *model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	return m.global(a)
+}
+
+// noEnding says why a key that ends sessions has nothing to do here.
+func (m *model) noEnding(k string) tea.Cmd {
+	a := newKeymap().byKey[k]
+	switch {
+	case a != actCancel && a != actTerminate:
+		return nil
+	case m.opt.ReadOnly:
+		return m.say("--read-only ends no session")
+	}
+	return m.say("no session can be ended here: this is a recording")
 }
 
 // unlisted is why a key of lists does nothing here, "" when it does.

@@ -100,10 +100,14 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		}
 		said += "; " + d.effect()
 	}
+	if r.Outcome == probes.NotPermitted {
+		said = string(r.Outcome)
+	}
 	a.audit(audit.Done(r.At, said))
-	if a.cli.Format == "json" {
+	switch {
+	case a.cli.Format == "json":
 		err = a.printJSON(d)
-	} else {
+	case r.Outcome != probes.NotPermitted: // the error says it
 		err = a.print(func(w io.Writer) { fmt.Fprintln(w, d.line()) })
 	}
 	switch {
