@@ -103,7 +103,7 @@ func faultOf(q *sqltext.Query, c *Cursor, f Facts) string {
 // rewrites proposes those that keep the rows, right or wrong.
 func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}
-	if c.Hidden || w.facts.unstable(c.Keys[0].Key.Expr) != "" {
+	if c.Hidden || w.facts.unstable(c.Keys[0].Key.Expr) != "" || ownOperator(c.Term.Whole) {
 		return nil
 	}
 	switch c.Form {
@@ -134,6 +134,19 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	out := slices.DeleteFunc(w.out, func(c Candidate) bool { return c.SQL == q.SQL })
 	slices.SortStableFunc(out, func(a, b Candidate) int { return min(len(a.Assumes), 1) - min(len(b.Assumes), 1) })
 	return out
+}
+
+// ownOperator reports an OPERATOR(schema.op) that is not the system's: what it compares
+// by is not known.
+func ownOperator(e *sqltext.Expr) bool {
+	text := e.Text()
+	toks := sqltext.Lex(text)
+	for i := range len(toks) - 2 {
+		if toks[i].Is(text, "operator") && toks[i+1].IsPunct(text, "(") && !toks[i+2].Is(text, "pg_catalog") {
+			return true
+		}
+	}
+	return false
 }
 
 type rewriter struct {

@@ -38,7 +38,7 @@ func (w *rewriter) union(conditions, apart []string) {
 // can start at it: the rows that share the cursor's value, those behind it, and those
 // with a NULL where the cursor has a branch for them.
 func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
-	if c == nil || c.Hidden {
+	if c == nil || c.Hidden || ownOperator(c.Term.Whole) {
 		return nil
 	}
 	w := &rewriter{q: q, c: c, facts: f, lower: q.SQL[c.Block.WhereWord] == 'w'}

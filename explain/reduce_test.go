@@ -27,3 +27,29 @@ func TestReduceNegatedOperators(t *testing.T) {
 		}
 	}
 }
+
+// What an operator of another schema compares by is not known: there is no fix.
+func TestOperatorsOfOtherSchemas(t *testing.T) {
+	for op, want := range map[string]bool{
+		">": true, "operator(pg_catalog.>)": true, "OPERATOR ( pg_catalog . > )": true,
+		"operator(public.>)": false, "operator(>)": false, `operator("S".>)`: false,
+	} {
+		for _, sql := range []string{
+			"select 1 from f where a " + op + " $1 or a = $1 and b > $2 order by a, b limit 3",
+			"select 1 from f where (case when a = $1 then b > $2 else a " + op + " $1 end) order by a, b limit 3",
+			"select a, b from f where a " + op + " $1 or a = $1 and b > $2 or a is null order by a, b limit 3",
+		} {
+			q, err := sqltext.ParseQuery(sql)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := RecogniseCursor(q)
+			if c == nil {
+				continue
+			}
+			if got := append(rewrites(q, c, dateFacts(true)), TieFixes(q, c, dateFacts(true))...); len(got) > 0 != want {
+				t.Errorf("%s: fixes %v, want any: %v", sql, got, want)
+			}
+		}
+	}
+}
