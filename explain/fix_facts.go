@@ -12,8 +12,8 @@ import (
 type Facts struct {
 	// Tables by name as written: folded, qualifiers with dots ("doc", "public.doc").
 	Tables map[string]*Table
-	// Stable names functions known not to be volatile, beyond PostgreSQL's own
-	// common ones.
+	// Stable names functions known not to be volatile in any schema, beyond
+	// PostgreSQL's own common ones.
 	Stable map[string]bool
 	// Params are the types of $1, $2, …, as far as they are known.
 	Params []string
@@ -211,7 +211,7 @@ func (f Facts) unstableBlock(b *sqltext.Block) string {
 
 func (f Facts) stable(call *sqltext.Expr) bool {
 	if len(call.Qual) > 0 && call.Qual[len(call.Qual)-1] != "pg_catalog" {
-		return f.Stable[strings.Join(call.Qual, ".")+"."+call.Name]
+		return f.Stable[call.Name]
 	}
 	switch call.Name {
 	case "", "coalesce", "nullif", "greatest", "least", "now", "current_timestamp", "current_date", "current_time", "localtime",

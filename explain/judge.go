@@ -216,6 +216,7 @@ func (j *judgement) decide(ctx context.Context, catalog Catalog) {
 	j.out.Findings = append(j.out.Findings, tiesFinding(j.page)...)
 	if j.query != nil {
 		j.facts = FactsFrom(j.query, catalog, schemas(j.path()))
+		j.learnFunctions(ctx)
 		j.facts.Params, j.facts.Untyped = j.ask.types, j.norm.Dialect != sqltext.Dollar
 		j.out.Findings = append(j.out.Findings, j.smells()...)
 		j.dropSortOfNumbers()

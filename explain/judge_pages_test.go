@@ -18,6 +18,7 @@ func TestPages(t *testing.T) {
 		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
 		"sort over a join": sortOverJoin, "sort by a hashed side": sortByHashedSide, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
+		"functions": ownFunctions,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -45,6 +46,8 @@ func pages(t *testing.T) judgeFunc {
 		"create function vol(timestamptz) returns timestamptz language sql volatile as $$ select $1 $$",
 		"create function counted(timestamptz) returns timestamptz language plpgsql stable as $$ begin perform nextval('s'); return $1; end $$",
 		"create sequence s",
+		"create function fixed(timestamptz) returns timestamptz language plpgsql immutable as $$ begin return $1; end $$",
+		"create function steady(timestamptz) returns timestamptz language plpgsql stable as $$ begin return $1; end $$",
 		"create index on issues (due, id)",
 		"create table jobs (id bigint primary key, prio int not null, run_at timestamptz not null, done bool not null)",
 		"insert into jobs select i, i % 5, timestamptz '2024-01-01 00:00Z' + (i / 3) * interval '1 min', i % 10 > 0 from generate_series(1, 40000) i",
@@ -71,6 +74,16 @@ func fixOrReason(t *testing.T, sql string, r *Result) {
 	t.Helper()
 	if severe(r) && r.Fix == nil && !slices.ContainsFunc(r.Tried, func(x Rejected) bool { return x.Why != "" }) {
 		t.Errorf("%s\nneither a fix nor a reason: %+v", sql, r.Findings)
+	}
+}
+
+// ownFunctions: a scan can start at the value of a function that is not volatile.
+func ownFunctions(t *testing.T, judge judgeFunc) {
+	for f, fixed := range map[string]bool{"fixed": true, "steady": true, "public.steady": true, "vol": false} {
+		res := judge("select id from issues where created_at > "+f+"($1) or (created_at = "+f+"($1) and id > $2) order by created_at, id limit 5", Options{}, nil)
+		if !severe(res) || (res.Fix != nil) != fixed {
+			t.Errorf("%s: verdict %s, fix %+v", f, res.Verdict, res.Fix)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the query
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -319,24 +320,60 @@ func (j *judgement) mayExecute(ctx context.Context, o *option) string {
 		}
 	}
 	calls(j.ask.sql, names)
-	list := make([]string, 0, len(names))
-	for n := range names {
-		list = append(list, n)
-	}
-	var volatile []string
-	err := j.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
-		rows, _ := j.conn.Query(ctx, volatileSQL, pgx.QueryExecModeExec, list)
-		var err error
-		volatile, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
+	volatile, err := j.volatile(ctx, names)
 	if err != nil {
 		return "its functions could not be looked up: " + err.Error()
 	}
-	if len(volatile) > 0 {
-		return "it may call the volatile function " + volatile[0]
+	for _, n := range slices.Sorted(maps.Keys(volatile)) {
+		if volatile[n] {
+			return "it may call the volatile function " + n
+		}
 	}
 	return ""
+}
+
+// volatile says of the functions that there are of these names, whatever their schema,
+// whether one is volatile.
+func (r *Runner) volatile(ctx context.Context, names map[string]bool) (map[string]bool, error) {
+	out := map[string]bool{}
+	if len(names) == 0 {
+		return out, nil
+	}
+	err := r.confined(ctx, settings{searchPath: safePath}, func(ctx context.Context) error {
+		rows, _ := r.conn.Query(ctx, volatileSQL, pgx.QueryExecModeExec, slices.Sorted(maps.Keys(names)))
+		var name string
+		var is bool
+		_, err := pgx.ForEachRow(rows, []any{&name, &is}, func() error {
+			out[name] = is
+			return nil
+		})
+		return err
+	})
+	return out, err
+}
+
+// learnFunctions adds to the facts which functions that the statement calls are not
+// volatile. What cannot be looked up stays unknown.
+func (j *judgement) learnFunctions(ctx context.Context) {
+	names := map[string]bool{}
+	for _, b := range j.query.Blocks {
+		for _, e := range []*sqltext.Expr{b.Where, b.Limit} {
+			e.Walk(func(x *sqltext.Expr) bool {
+				if x.Kind == sqltext.Func && !j.facts.stable(x) {
+					names[x.Name] = true
+				}
+				return true
+			})
+		}
+	}
+	volatile, err := j.volatile(ctx, names)
+	if err != nil {
+		return
+	}
+	j.facts.Stable = map[string]bool{}
+	for n, is := range volatile {
+		j.facts.Stable[n] = !is
+	}
 }
 
 // calls adds the names that stand before a parenthesis.
