@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestKeysThatDoNothingSayWhy on rows without a session, with --read-only and in a
@@ -58,5 +59,26 @@ func TestTheDialogKnowsWhichStatementItShows(t *testing.T) {
 	d.has("Terminate 23525?")
 	if strings.Contains(d.words(), text) {
 		t.Errorf("said of one that waits:\n%s", d.text())
+	}
+}
+
+// TestARowThatWaitsAnewShowsHowLongItIsBlocked at most, like the header of its tree.
+func TestARowThatWaitsAnewShowsHowLongItIsBlocked(t *testing.T) {
+	snaps := recorded(t, "locks")
+	for _, s := range snaps {
+		for i := range s.Locks.Rows {
+			if r := &s.Locks.Rows[i]; r.PID == 23525 && !r.Granted {
+				r.WaitStart = r.WaitStart.Add(8 * time.Second)
+			}
+		}
+	}
+	d, _ := enderDrawn(t, 120, 40, Options{}, snaps)
+	d.goToRow("─ 23525")
+	if line := d.selectedLine(); !strings.Contains(line, "≤0:13") {
+		t.Errorf("got %q", line)
+	}
+	d.goToRow("─ 23568")
+	if line := d.selectedLine(); strings.Contains(line, "≤") {
+		t.Errorf("got %q of one that waits for the first time", line)
 	}
 }

@@ -271,7 +271,11 @@ func (p *treePrinter) line(n *waits.Node) string {
 		parts = append(parts, n.Role)
 	}
 	if e := n.Edge; e != nil {
-		parts = append(parts, want(e), duration(e.Wait))
+		long := duration(e.Wait)
+		if e.Wait >= 0 && n.Blocked >= e.Wait+time.Second { // it waits anew
+			long += ", blocked at most " + duration(n.Blocked)
+		}
+		parts = append(parts, want(e), long)
 	}
 	if s := n.Session; s != nil {
 		if n.Edge == nil {
