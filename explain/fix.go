@@ -42,6 +42,7 @@ type Candidate struct {
 	Parts      []*Claim // the same of the parts of a union
 	Exact      bool     // Proof says it all: nothing is left to ask the server
 	Fault      string   // rule of an error in the page that the rewrite keeps, for it keeps the rows; "" for none
+	Refused    string   // why it is not to be offered, though it has the shape; "" for one that may be
 }
 
 // Fixes proposes rewrites of a statement whose cursor is c, the preferred one
@@ -52,13 +53,26 @@ func Fixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	if c == nil {
 		return nil
 	}
-	out := rewrites(q, c, f)
+	out := offerable(rewrites(q, c, f))
 	if fault := faultOf(q, c, f); fault != "" {
 		for i := range out {
 			out[i].Fault = fault
 		}
 	}
 	return out
+}
+
+// Refusals are the rewrites that a cursor has the shape for and that are not to be
+// offered, each with the reason in Refused.
+func Refusals(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
+	if c == nil {
+		return nil
+	}
+	return slices.DeleteFunc(rewrites(q, c, f), func(c Candidate) bool { return c.Refused == "" })
+}
+
+func offerable(cs []Candidate) []Candidate {
+	return slices.DeleteFunc(cs, func(c Candidate) bool { return c.Refused != "" })
 }
 
 // BoundFixes proposes the bound on its leading sort key that a page's condition
@@ -131,7 +145,7 @@ func rewrites(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 		w.row(true)
 	}
 	w.castValues()
-	out := slices.DeleteFunc(w.out, func(c Candidate) bool { return c.SQL == q.SQL })
+	out := slices.DeleteFunc(w.out, func(c Candidate) bool { return c.SQL == q.SQL && c.Refused == "" })
 	slices.SortStableFunc(out, func(a, b Candidate) int { return min(len(a.Assumes), 1) - min(len(b.Assumes), 1) })
 	return out
 }
@@ -177,6 +191,11 @@ func (w *rewriter) add(c Candidate) {
 		c.First = sqltext.Splice(w.q.SQL, c.FirstEdits)
 	}
 	w.out = append(w.out, c)
+}
+
+// refuse notes a rewrite that is not to be offered.
+func (w *rewriter) refuse(kind FixKind, why string) {
+	w.add(Candidate{Kind: kind, Refused: why})
 }
 
 // bound adds the bound before the cursor's condition.

@@ -176,6 +176,57 @@ func mayCall(sql string) bool {
 	return false
 }
 
+// drawnAnew names what in a block gives another value each time that the block is
+// read, so that it cannot be copied: any function in its LIMIT that is not known to be
+// stable, elsewhere one of those that are known not to be. "" if there is none.
+func (f Facts) drawnAnew(b *sqltext.Block) string {
+	if b.Limit != nil {
+		if name := f.unstable(b.Limit); name != "" {
+			return name
+		}
+	}
+	for _, t := range b.From {
+		if t.Sub != nil {
+			if name := f.drawnAnew(t.Sub); name != "" {
+				return name
+			}
+		}
+	}
+	exprs := []*sqltext.Expr{b.Where}
+	for _, it := range b.Items {
+		exprs = append(exprs, it.Expr)
+	}
+	for _, o := range b.OrderBy {
+		exprs = append(exprs, o.Expr)
+	}
+	name := ""
+	for _, e := range exprs {
+		if e == nil {
+			continue
+		}
+		e.Walk(func(x *sqltext.Expr) bool {
+			switch {
+			case x.Kind == sqltext.Func && isVolatile(x.Name):
+				name = x.Name
+			case x.Kind == sqltext.Subquery && x.Sub != nil:
+				name = f.drawnAnew(x.Sub)
+			}
+			return name == ""
+		})
+	}
+	return name
+}
+
+// isVolatile: PostgreSQL's own functions of that name give another value each time.
+func isVolatile(name string) bool {
+	switch name {
+	case "random", "random_normal", "setseed", "nextval", "setval", "currval", "lastval", "clock_timestamp", "timeofday", "gen_random_uuid",
+		"uuidv4", "uuidv7", "uuid_generate_v1", "uuid_generate_v4", "gen_random_bytes", "pg_sleep":
+		return true
+	}
+	return false
+}
+
 func (f Facts) unstableBlock(b *sqltext.Block) string {
 	if b == nil {
 		return "sub-select"

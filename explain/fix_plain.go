@@ -61,7 +61,7 @@ func (w *rewriter) plainTwice(p *unhidden, edit sqltext.Edit, cur *Cursor, bette
 		fmt.Sprintf("otherwise it is true exactly where %s is: the second", oneLine(condition(p.expr))),
 	}
 	for _, x := range better {
-		if x.First != "" || x.Kind == GuardedBound || x.Kind == UnionAll {
+		if x.First != "" || x.Kind == GuardedBound || x.Kind == UnionAll || x.Refused != "" {
 			continue
 		}
 		y := two

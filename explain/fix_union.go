@@ -15,6 +15,10 @@ func (w *rewriter) union(conditions, apart []string) {
 	if !ok || len(conditions) < 2 {
 		return
 	}
+	if name := w.facts.drawnAnew(b); name != "" {
+		w.refuse(UnionAll, name+" stands in each part of it, and may give another value in each: compute it first, and give its value as a parameter")
+		return
+	}
 	exact, claims := true, []*Claim(nil)
 	proof := append(apart, "each part gives its first rows in the same order, so the first rows of all together are those of the whole")
 	parts := make([]string, len(conditions))
@@ -47,7 +51,7 @@ func TieFixes(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	} else if conditions, apart := w.ties(); len(conditions) > 0 && c.Page == c.Block && w.splittable(c.Block) {
 		w.union(conditions, []string{apart})
 	}
-	return w.out
+	return offerable(w.out)
 }
 
 // ties are the conditions of the rows that share the cursor's value of the first key

@@ -50,6 +50,9 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 		candidates = BoundFixes(j.query, j.facts)
 	}
 	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
+	for _, c := range Refusals(j.query, j.cursor, j.facts) {
+		j.out.Tried = append(j.out.Tried, Rejected{Kind: string(c.Kind), Why: c.Refused})
+	}
 	out := j.tryAll(ctx, catalog, candidates)
 	if len(out) == 0 && (j.weak || j.page.scan.Class == WeakBound) {
 		out = j.tryAll(ctx, catalog, TieFixes(j.query, j.cursor, j.facts))
