@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -233,30 +234,54 @@ func inValues(sql string) []int {
 	return out
 }
 
-// elsewhere finds the type that parameter n has where it is compared with
-// something, given that the server could not tell from "$n IS NULL"; "text" when
-// it is not used anywhere else.
+// elsewhere finds the type that parameter n has where it is compared with something,
+// given that the server could not tell from another place, as "$n IS NULL"; "text"
+// when it is not used anywhere else. The places that tell nothing, of whatever
+// parameter, are taken out one by one, as the server's errors name them.
 func (r *Runner) elsewhere(ctx context.Context, a ask, n int) string {
-	tokens := sqltext.Lex(a.sql)
-	var b strings.Builder
-	done := 0
-	for i, t := range tokens[:len(tokens)-1] {
-		if t.Kind == sqltext.Param && t.Text(a.sql) == "$"+strconv.Itoa(n) && tokens[i+1].Is(a.sql, "is") {
-			b.WriteString(a.sql[done:t.Start] + "NULL::text")
-			done = t.End
-		}
-	}
-	found := "text"
-	_ = r.confined(ctx, a.settings, func(ctx context.Context) error {
-		return r.prepared(ctx, b.String()+a.sql[done:], a.types, func(ctx context.Context, name string) error {
-			types, err := r.parameterTypes(ctx, name)
-			if err == nil && n <= len(types) && types[n-1] != "unknown" {
-				found = types[n-1]
-			}
-			return err
+	found := ""
+	for sql := a.sql; sql != "" && found == ""; {
+		var pg *pgconn.PgError
+		err := r.confined(ctx, a.settings, func(ctx context.Context) error {
+			return r.prepared(ctx, sql, a.types, func(ctx context.Context, name string) error {
+				types, err := r.parameterTypes(ctx, name)
+				if err == nil && n <= len(types) && types[n-1] != "unknown" {
+					found = types[n-1]
+				}
+				return err
+			})
 		})
+		if !errors.As(err, &pg) || pg.Code != "42P18" && pg.Code != "42P08" {
+			break
+		}
+		sql = withoutType(sql, pg, n)
+	}
+	return cmp.Or(found, "text")
+}
+
+// withoutType is the statement with a NULL in the place of the parameter that an error
+// points at, or names, or with that parameter as text where it stands nowhere else: "" for n, which
+// then has no type, and for something that is no parameter.
+func withoutType(sql string, pg *pgconn.PgError, n int) string {
+	tokens := sqltext.Lex(sql)
+	i := slices.IndexFunc(tokens, func(t sqltext.Token) bool {
+		if pg.Position > 0 {
+			return t.Kind == sqltext.Param && t.Start == byteOffset(sql, int(pg.Position))
+		}
+		return t.Kind == sqltext.Param && strings.Contains(pg.Message+"\n", "parameter "+t.Text(sql)+"\n")
 	})
-	return found
+	if i < 0 {
+		return ""
+	}
+	p := tokens[i]
+	out := sql[:p.Start] + "NULL::text" + sql[p.End:]
+	switch m := paramsIn(sql, tokens[i:i+1]); {
+	case len(m) == 0 || slices.Contains(sqltext.Bindings(out), m[0]):
+		return out
+	case m[0] == n:
+		return ""
+	}
+	return sql[:p.End] + "::text" + sql[p.End:]
 }
 
 func paramsIn(sql string, tokens []sqltext.Token) []int {
