@@ -238,6 +238,12 @@ func (j *judgement) measurePrefixes(ctx context.Context) {
 		if !s.Limited || !s.Class.early() || s.Short() || s.Tiny() {
 			continue
 		}
+		if sql := s.constantWindow(j.known); sql != "" && s.Class == WeakStart {
+			if p, err := j.explain(ctx, ask{sql: sql, settings: j.ask.settings}); err == nil {
+				s.within = max(p.Root.PlanRows, 1)
+			}
+			continue
+		}
 		sql := s.constantPrefix(j.known)
 		if sql == "" {
 			continue

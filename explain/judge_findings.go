@@ -129,13 +129,20 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 	case s.Class.early() && s.Short() && !s.Tiny() && p.verdict == NotApplicable:
 		startFinding(p, c, &f)
 		f.Severity = Info
-		f.Message = fmt.Sprintf("every page goes over the rows that %s leaves from the first on, but they are few, about %.0f by the planner's guess: %s", strings.Join(s.Fixed, ", "), s.reach(), s.Why)
+		f.Message = fmt.Sprintf("every page goes over the rows that %s leaves from the first on, but they are few, about %.0f by the planner's guess: %s", s.leaves(), s.reach(), s.Why)
 	case p.verdict == StartsAtOldest, s.Class == WeakStart && s.Doubt:
 		startFinding(p, c, &f)
 	case p.verdict == SortsWholeTable:
 		f.Rule, f.Severity = "page-sorts-whole-table", Warn
 		f.Message = "every page reads and sorts the whole input: " + s.Why
 		f.Action = "add an index that gives the order of the page"
+		if s.with() != nil {
+			f.Action = "move the cursor and its LIMIT into the WITH query, on which no index can be"
+		}
+		if why, action := s.noOrder(); why != "" {
+			f.Message, f.Action = "every page reads and sorts the whole input: "+why, action
+			break
+		}
 		if c.spelledOut() && !s.fewNulls(c) || s.untexted && s.sortedOr() { // with the index it would start at the first row
 			f.Severity = Error
 			f.Action += ", and " + p.mend(c)
@@ -151,12 +158,19 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 			f.Action = "compute it in a statement of its own, without the cursor's page"
 			break
 		}
+		if why, action := s.noOrder(); why != "" {
+			f.Message, f.Action = "a page reads and sorts all rows that the index condition leaves: "+why, action
+			break
+		}
 		f.Message += s.guessed()
 		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
 	case s.Class == PartSort && !s.Tiny():
 		f.Rule, f.Severity = "page-sorts-filtered-rows", Info
-		f.Message = fmt.Sprintf("every page reads and sorts what the condition leaves of %s, about %.0f rows by the planner's guess", subjectOf(s), s.scanned()*processes(s.Node))
 		f.Action = "where they are many, add an index that begins with the columns that the condition fixes, then the sort keys"
+		if _, action := s.noOrder(); action != "" {
+			f.Action = "where they are many, " + action
+		}
+		f.Message = fmt.Sprintf("every page reads and sorts what the condition leaves of %s, about %.0f rows by the planner's guess", subjectOf(s), s.scanned()*processes(s.Node))
 	case s.Class == FromStart && s.apart != "" && !s.Tiny():
 		f.Rule, f.Severity = "filter-on-sort-keys", Warn
 		f.Message = fmt.Sprintf("every page starts at the list's first row, the %s %s in %s, and throws away the rows that %s does not keep: no scan can start at that", firstRow(s), s.Key, s.Node.Index, s.apart)

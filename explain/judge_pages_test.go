@@ -18,7 +18,7 @@ func TestPages(t *testing.T) {
 		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
 		"sort over a join": sortOverJoin, "sort by a hashed side": sortByHashedSide, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
-		"functions": ownFunctions,
+		"functions": ownFunctions, "no index can": noIndexCan,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}

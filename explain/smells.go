@@ -158,10 +158,34 @@ func (s *smeller) block(b *sqltext.Block) {
 	s.hiddenKeys(c.Block, c.Keys)
 	s.indexes(c)
 	for _, t := range c.Block.From {
-		if t.CTE != nil && (t.CTE.Materialized || t.CTE.Uses > 1) && t.CTE.Block != nil && !t.CTE.Block.HasLimit {
-			s.report("materialized-cte", t.Start, t.End, "move the cursor and its LIMIT into the WITH query, or take MATERIALIZED away", "WITH query %s is computed whole before the page is cut from it", t.CTE.Name)
+		if t.CTE != nil && (t.CTE.Materialized || t.CTE.Uses > 1) && t.CTE.Block != nil && !t.CTE.Block.HasLimit && !readsItself(t.CTE) {
+			action := "move the cursor and its LIMIT into the WITH query, or take MATERIALIZED away"
+			if !t.CTE.Materialized {
+				action = "move the cursor and its LIMIT into the WITH query, or write NOT MATERIALIZED"
+			}
+			s.report("materialized-cte", t.Start, t.End, action, "WITH query %s is computed whole before the page is cut from it", t.CTE.Name)
 		}
 	}
+}
+
+// readsItself reports a WITH query that is recursive: it has to be whole.
+func readsItself(c *sqltext.CTE) bool {
+	found := false
+	var look func(b *sqltext.Block)
+	look = func(b *sqltext.Block) {
+		if b == nil {
+			return
+		}
+		for _, t := range b.From {
+			found = found || t.CTE == c
+			look(t.Sub)
+		}
+		for _, o := range b.Operands {
+			look(o)
+		}
+	}
+	look(c.Block)
+	return c.Recursive && found
 }
 
 func (s *smeller) offset(b *sqltext.Block, c *Cursor) {

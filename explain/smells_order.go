@@ -184,6 +184,9 @@ func (s *smeller) unique(b *sqltext.Block, keys []SortKey) (unique, known bool) 
 	}
 	var columns []string
 	for _, k := range keys {
+		if isPlace(k.Key.Expr) && t.Kind == "r" {
+			return true, true
+		}
 		if k.Key.Expr.Kind == sqltext.Column {
 			columns = append(columns, k.Key.Expr.Name)
 		}
@@ -195,6 +198,10 @@ func (s *smeller) unique(b *sqltext.Block, keys []SortKey) (unique, known bool) 
 	}
 	return t.UniqueWithin(columns), true
 }
+
+// isPlace: the column is ctid, the place of a row in its table: no two rows have the
+// same, and no index can have it.
+func isPlace(e *sqltext.Expr) bool { return e.Kind == sqltext.Column && e.Name == "ctid" }
 
 // fixedColumn returns the column that an equality with a value holds fast.
 func fixedColumn(t Term) *sqltext.Expr {

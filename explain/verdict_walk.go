@@ -35,6 +35,7 @@ type Scan struct {
 	beside           bool              // it is read whole for a hash that feeds a limit
 	ties             bool              // it starts at the first row with the cursor's Key, and nobody knows how many have it
 	orders           bool              // the sort above it begins with a column of its own
+	within           float64           // rows between the constants that limit Key at both ends, 0 for unknown
 	renamed          map[string]string // columns of the table and the names that its alias gives them
 	merged           float64           // scans that are merged with it, each of which starts as early; 0 for none
 	loops            float64           // times that a join runs it for the sort above, 0 for once
@@ -66,6 +67,9 @@ func (s *Scan) Starts() string {
 func (s *Scan) Tiny() bool {
 	if s.Table == nil && s.Node.Relation != "" {
 		return s.Node.TotalCost > 0 && s.Node.TotalCost < tinyCost
+	}
+	if w := s.with(); w != nil {
+		return w.PlanRows < tinyRows
 	}
 	return s.Rows() >= 0 && s.Rows() < tinyRows
 }
