@@ -16,6 +16,7 @@ type Table struct {
 	Schema, Name string
 	Kind         string  // relkind: "r", "p", "m", "f", "v"
 	Root         string  // "schema.relation" of the partitioned table it belongs to, "" for none
+	Inherited    bool    // other tables inherit from it, or did: its unique keys are not theirs
 	Rows         float64 // reltuples; -1 when never analyzed
 	Pages        float64
 	Columns      map[string]*Column

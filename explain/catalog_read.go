@@ -95,7 +95,7 @@ func (r *Runner) read(ctx context.Context, oids []int64) (roots []int64, err err
 	rows, _ := r.conn.Query(ctx, tablesSQL, pgx.QueryExecModeExec, oids)
 	var rootOID int64
 	t := Table{}
-	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &t.OID, &t.Kind, &t.Rows, &t.Pages, &t.Root, &rootOID}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &t.OID, &t.Kind, &t.Rows, &t.Pages, &t.Root, &rootOID, &t.Inherited}, func() error {
 		table := t
 		table.Columns = map[string]*Column{}
 		byOID[t.OID] = &table

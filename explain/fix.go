@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
@@ -257,7 +258,7 @@ func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 	}
 	key := w.c.Keys[0]
 	if len(values) > 1 {
-		if !oneType(b.Values) || !w.typeLiterals(b.Values, values) {
+		if !oneType(b.Values) && !w.daysAndTimes(b.Values) || !w.typeLiterals(b.Values, values) {
 			return "", nil, false
 		}
 	}
@@ -338,4 +339,27 @@ func oneType(values []BoundValue) bool {
 		}
 	}
 	return casts == 0 || casts == len(values)
+}
+
+// daysAndTimes: the values are dates and one type of times, and the key is a date or
+// of that type: all compare as these times, and a later day is no earlier time.
+func (w *rewriter) daysAndTimes(values []BoundValue) bool {
+	col := w.facts.column(w.c.Block, w.c.Keys[0].Key.Expr)
+	if col == nil {
+		return false
+	}
+	times := ""
+	for _, v := range values {
+		if v.Expr.Kind != sqltext.Cast || bare(v.Expr).Kind != sqltext.Value {
+			return false
+		}
+		switch t := plainType(v.Expr.Name); {
+		case t == "date":
+		case !strings.HasPrefix(t, "timestamp with") || times != "" && times != t:
+			return false
+		default:
+			times = t
+		}
+	}
+	return times != "" && (col.Type == "date" || plainType(col.Type) == times)
 }

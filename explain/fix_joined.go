@@ -50,11 +50,64 @@ func (w *rewriter) rowSubselect() {
 	for _, m := range moved {
 		edits = append(edits, w.drop(m)...)
 	}
-	w.add(Candidate{
-		Kind: RowSubselect, Row: row, Edits: edits,
-		Assumes: []string{"the cursor's sub-select gives at most one row"},
-		Proof:   rowProof(x, "("+list(keys)+") "+op+" the cursor row"),
-	})
+	f := Candidate{Kind: RowSubselect, Row: row, Edits: edits, Proof: rowProof(x, "("+list(keys)+") "+op+" the cursor row")}
+	switch t, key, known := w.oneRow(b.From[at], moved); {
+	case key != "":
+		f.Proof = append(f.Proof, "the cursor row is one at most: "+key+" of "+t+" is unique")
+	case known:
+		f.Refused = "the cursor row may be several, and a sub-select that gives several fails: no unique key of " + t + " is in its filter; add one, or read the row first and give its values as parameters"
+	default:
+		f.Assumes = []string{"the cursor's sub-select gives at most one row"}
+	}
+	w.add(f)
+}
+
+// oneRow names the table that a joined item reads and the unique key of it that
+// equalities hold, which leaves one row at most: key is "" for none, known false where
+// the table's keys are not known.
+func (w *rewriter) oneRow(from *sqltext.Table, moved []*sqltext.Expr) (table, key string, known bool) {
+	var terms []Term
+	for _, e := range append(moved[:len(moved):len(moved)], from.On) {
+		terms = append(terms, Conjuncts(e)...)
+	}
+	inner := from.Sub
+	if from.CTE != nil {
+		inner = from.CTE.Block
+	}
+	if inner != nil {
+		if !plain(inner) || len(inner.From) != 1 {
+			return "", "", false
+		}
+		from, terms = inner.From[0], Conjuncts(inner.Where)
+	}
+	t := w.facts.table(from)
+	if t == nil || len(from.Columns) > 0 || t.Kind != "r" && t.Kind != "p" || t.Inherited {
+		return "", "", false
+	}
+	held := map[string]bool{}
+	for _, term := range terms {
+		col := fixedColumn(term)
+		if col == nil || t.Columns[col.Name] == nil {
+			continue
+		}
+		v := otherSide(term.Expr, Key{Expr: col})
+		held[col.Name] = held[col.Name] || v.Kind != sqltext.Collate && w.facts.castsKey(t.Columns[col.Name], v) == ""
+	}
+	for _, i := range t.Indexes {
+		if !i.Unique || !i.Valid || i.Predicate != "" || len(i.Keys) == 0 {
+			continue
+		}
+		var names []string
+		for _, k := range i.Keys {
+			if held[k.Column] && k.Collation == "" {
+				names = append(names, k.Column)
+			}
+		}
+		if len(names) == len(i.Keys) {
+			return t.Name, list(names), true
+		}
+	}
+	return t.Name, "", true
 }
 
 // ownTerms are the conjuncts of the WHERE that are about the joined item alone.

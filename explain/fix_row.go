@@ -19,12 +19,16 @@ func (w *rewriter) row(merged bool) {
 		if mixedTypes(k.Values) {
 			return
 		}
+		if why := w.differ(k); merged && why != "" {
+			w.refuse(RowComparison, why)
+			return
+		}
 		if w.facts.unstable(k.Values[0]) != "" || w.facts.unstable(k.Key.Expr) != "" {
 			return
 		}
 	}
 	row := rowText(x)
-	c := Candidate{Kind: RowComparison, Row: row, Proof: rowProof(x, row), Assumes: sameValues(x)}
+	c := Candidate{Kind: RowComparison, Row: row, Proof: rowProof(x, row), Assumes: w.sameValues(x)}
 	c.Edits = w.replace(x.units, row)
 	w.add(c)
 	if is, known := w.facts.partitioned(w.c.Block); known && !is || w.c.Bounded && len(x.units) == 1 {
@@ -55,6 +59,51 @@ func mixedTypes(values []*sqltext.Expr) bool {
 	return text && other
 }
 
+// differ says why values of a key are not the same though all parameters are given the
+// same value, "" where they are: one parameter under two types or collations.
+func (w *rewriter) differ(k SortKey) string {
+	for i, v := range k.Values {
+		for _, u := range k.Values[:i] {
+			collated := v.Kind == sqltext.Collate || u.Kind == sqltext.Collate
+			if !sqltext.Equal(v, u) && (collated || sqltext.Equal(bare(v), bare(u)) && !w.sameType(v, u)) {
+				return oneLine(u.Text()) + " and " + oneLine(v.Text()) + " need not be the same value: write one of them in both places, then a row comparison can say it"
+			}
+		}
+	}
+	return ""
+}
+
+// sameType: both are the same parameter, and a cast gives it no other type than it has.
+func (w *rewriter) sameType(v, u *sqltext.Expr) bool {
+	n := paramNumber(uncast(v))
+	if n != paramNumber(uncast(u)) || n == 0 || n > len(w.facts.Params) {
+		return false
+	}
+	for _, e := range []*sqltext.Expr{v, u} {
+		if e.Kind == sqltext.Cast && (uncast(e) != e.Args[0] || plainType(e.Name) != plainType(w.facts.Params[n-1])) {
+			return false
+		}
+	}
+	return true
+}
+
+// plainType is the name that format_type has for a type.
+func plainType(name string) string {
+	switch name {
+	case "timestamp":
+		return "timestamp without time zone"
+	case "timestamptz":
+		return "timestamp with time zone"
+	case "int", "int4":
+		return "integer"
+	case "int8":
+		return "bigint"
+	case "float8", "float":
+		return "double precision"
+	}
+	return name
+}
+
 func severalValues(keys []SortKey) bool {
 	for _, k := range keys {
 		if len(k.Values) > 1 {
@@ -65,13 +114,13 @@ func severalValues(keys []SortKey) bool {
 }
 
 // sameValues is the assumption behind taking several values for one.
-func sameValues(x *lexicographic) []string {
+func (w *rewriter) sameValues(x *lexicographic) []string {
 	var out []string
 	if !x.merged {
 		return nil
 	}
 	for _, k := range x.keys {
-		if len(k.Values) > 1 {
+		if slices.ContainsFunc(k.Values, func(v *sqltext.Expr) bool { return v != k.Values[0] && !w.sameType(v, k.Values[0]) }) {
 			parts := make([]string, len(k.Values))
 			for i, v := range k.Values {
 				parts[i] = v.Text()

@@ -107,7 +107,7 @@ func TestFixes(t *testing.T) {
 			[]string{
 				"row-comparison: select d.* from doc d join doc c on c.id = $1 where (d.created_at, d.id) > (c.created_at, c.id) order by d.created_at, d.id limit 5",
 				"add-bound: select d.* from doc d join doc c on c.id = $1 where d.created_at >= c.created_at and (d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id)) order by d.created_at, d.id limit 5",
-				"row-subselect*: select d.* from doc d where (d.created_at, d.id) > (select c.created_at, c.id from doc c where c.id = $1) order by d.created_at, d.id limit 5",
+				"row-subselect: select d.* from doc d where (d.created_at, d.id) > (select c.created_at, c.id from doc c where c.id = $1) order by d.created_at, d.id limit 5",
 			},
 		},
 		{
@@ -117,7 +117,7 @@ func TestFixes(t *testing.T) {
 				"row-comparison: with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where (d.created_at, d.id) < (c.created_at, c.id) order by d.created_at desc, d.id desc limit 5",
 				"bound-and-row: with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where d.created_at <= c.created_at and (d.created_at, d.id) < (c.created_at, c.id) order by d.created_at desc, d.id desc limit 5",
 				"add-bound: with c as (select created_at, id from doc where id = $1) select d.id from doc d, c where d.created_at <= c.created_at and (d.created_at < c.created_at or (d.created_at = c.created_at and d.id < c.id)) order by d.created_at desc, d.id desc limit 5",
-				"row-subselect*: with c as (select created_at, id from doc where id = $1) select d.id from doc d where (d.created_at, d.id) < (select c.created_at, c.id from c) order by d.created_at desc, d.id desc limit 5",
+				"row-subselect: with c as (select created_at, id from doc where id = $1) select d.id from doc d where (d.created_at, d.id) < (select c.created_at, c.id from c) order by d.created_at desc, d.id desc limit 5",
 			},
 		},
 		{
@@ -126,7 +126,7 @@ func TestFixes(t *testing.T) {
 			[]string{
 				"row-comparison: select d.id from doc c, doc d where c.id = $1 and (d.created_at, d.id) >= (c.created_at, c.id) and d.p = 1 order by d.created_at, d.id limit 5",
 				"add-bound: select d.id from doc c, doc d where c.id = $1 and d.created_at >= c.created_at and (d.created_at > c.created_at or (d.created_at = c.created_at and d.id >= c.id)) and d.p = 1 order by d.created_at, d.id limit 5",
-				"row-subselect*: select d.id from doc d where (d.created_at, d.id) >= (select c.created_at, c.id from doc c where c.id = $1) and d.p = 1 order by d.created_at, d.id limit 5",
+				"row-subselect: select d.id from doc d where (d.created_at, d.id) >= (select c.created_at, c.id from doc c where c.id = $1) and d.p = 1 order by d.created_at, d.id limit 5",
 			},
 		},
 		{

@@ -39,7 +39,7 @@ func (j *judgement) prove(ctx context.Context, c Candidate) proof {
 		claims = append([]*Claim{c.Claim}, claims...)
 	}
 	if len(claims) == 0 {
-		if c.Exact || (c.Kind == RowComparison || c.Kind == NullsOrder || c.Kind == TwoStatements) && len(c.Proof) > 0 {
+		if c.Exact || (c.Kind == RowComparison || c.Kind == RowSubselect || c.Kind == NullsOrder || c.Kind == TwoStatements) && len(c.Proof) > 0 {
 			p.level = Proved
 		}
 		return p

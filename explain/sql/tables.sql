@@ -4,6 +4,7 @@ SELECT n.nspname::text, c.relname::text, c.oid::bigint, c.relkind::text, c.reltu
        COALESCE((SELECT rn.nspname || '.' || r.relname FROM pg_catalog.pg_class r
                    JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
                   WHERE c.relispartition AND r.oid = pg_catalog.pg_partition_root(c.oid)), '')::text,
-       COALESCE(CASE WHEN c.relispartition THEN pg_catalog.pg_partition_root(c.oid)::oid::bigint END, c.oid::bigint)
+       COALESCE(CASE WHEN c.relispartition THEN pg_catalog.pg_partition_root(c.oid)::oid::bigint END, c.oid::bigint),
+       c.relkind = 'r' AND c.relhassubclass
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
  WHERE c.oid = ANY ($1::bigint[]::oid[])
