@@ -144,9 +144,14 @@ type ObjectName struct {
 	Late     bool   // … and looks for others once the entry is made: of an exclusion or a deferrable constraint
 	Sequence bool
 	Triggers bool // a table with triggers of its users
-	// Keys are the columns of a table's unique indexes, blanks between them; a quotation
-	// mark stands for a generated one, which an update of others may change.
+	// Keys are the columns that a table's unique indexes and exclusion constraints depend on,
+	// quoted as SQL would, commas between them; a * stands for a generated one, which an
+	// update of others may change.
 	Keys string
+	// Whole are a table's unique keys that tell any two of its rows apart, semicolons
+	// between them, each as its columns, as Keys; "" none, or rows of other tables are its
+	// rows, too.
+	Whole string
 }
 
 // Target is a backend as a person saw it when they decided to end it.

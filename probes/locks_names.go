@@ -232,7 +232,7 @@ func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectNa
 		o := k
 		o.Name, o.Parent, o.Unique = rows.Text(2), rows.OID(3), rows.Bool(4)
 		o.Sequence, o.Triggers = rows.Text(5) == "S", rows.Bool(6)
-		o.Late, o.Keys = rows.Bool(7), rows.Text(8)
+		o.Late, o.Keys, o.Whole = rows.Bool(7), rows.Text(8), rows.Text(9)
 		found[k] = o
 	}
 	for k := range want {

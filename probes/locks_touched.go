@@ -44,8 +44,8 @@ func (r *lockReader) touch(ctx context.Context, l *Locks) {
 	if r.took >= cheapDetail && age >= 0 && age < detailShare*r.took {
 		return
 	}
-	pids, tables := touchedBy(l.Rows, waits)
-	rows, err := r.run(ctx, nameTimeout, "locks_touched", storm, pids, tables)
+	pids, tables, keys := touchedBy(l.Rows, waits)
+	rows, err := r.run(ctx, nameTimeout, "locks_touched", storm, pids, tables, keys)
 	if err != nil {
 		return
 	}
@@ -81,16 +81,16 @@ func xidWaits(rows []LockRow) []touchedWait {
 }
 
 // touchedBy are the pids and tables to look at for waits: of a wait without a row
-// both sides, else the row's table.
-func touchedBy(rows []LockRow, waits []touchedWait) (pids []int, tables []uint32) {
-	pids, tables = []int{}, []uint32{}
+// both sides, and of these who waits, else the row's table.
+func touchedBy(rows []LockRow, waits []touchedWait) (pids []int, tables []uint32, keys []int) {
+	pids, tables, keys = []int{}, []uint32{}, []int{}
 	xids := map[uint32]bool{}
 	for _, w := range waits {
 		if w.row.Relation != 0 {
 			tables = append(tables, w.row.Relation)
 			continue
 		}
-		pids = append(pids, w.pid)
+		pids, keys = append(pids, w.pid), append(keys, w.pid)
 		xids[w.xid] = true
 	}
 	for i := range rows {
@@ -99,5 +99,5 @@ func touchedBy(rows []LockRow, waits []touchedWait) (pids []int, tables []uint32
 		}
 	}
 	slices.Sort(tables)
-	return pids, slices.Compact(tables)
+	return pids, slices.Compact(tables), keys
 }

@@ -2,7 +2,6 @@ package waits
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -190,18 +189,20 @@ func (f *Forest) keepsKeys(w *wait) bool {
 	if s == nil || s.QueryClipped || len(tables) == 0 {
 		return false
 	}
-	q := words(s.Query)
-	if len(q) == 0 || !slices.Contains([]string{"insert", "copy", "update"}, q[0]) || slices.Contains(q, "for") || slices.Contains(q, "delete") {
+	q := statement(s.Query, s.QueryClipped)
+	if len(q) == 0 || !q[0].is("insert", "copy", "update") || slices.ContainsFunc(q, func(t token) bool { return t.is("for", "delete", "merge") }) {
 		return false
 	}
-	set, ok := sets(s.Query)
-	if !ok && slices.Contains(q, "update") {
-		return false
+	var set []token
+	if slices.ContainsFunc(q, func(t token) bool { return t.is("update") }) {
+		if atWord(q, "set") < 0 || slices.ContainsFunc(q, func(t token) bool { return t.is("select") }) {
+			return false
+		}
+		set = setList(q)
 	}
 	return !slices.ContainsFunc(tables, func(t probes.LockTag) bool {
 		o := f.touched.named[t]
-		return o == nil || o.Triggers || len(set) > 0 && (strings.Contains(o.Keys, `"`) ||
-			slices.ContainsFunc(strings.Fields(o.Keys), func(column string) bool { return slices.Contains(set, column) }))
+		return o == nil || o.Triggers || !keepsAll(set, o)
 	})
 }
 

@@ -28,7 +28,7 @@ type races struct {
 	mon     *pgx.Conn
 	sampler *probes.Sampler
 
-	exact, ranges, ran, gates, shared int
+	exact, ranges, ran, gates, shared, many int
 }
 
 type racer struct {
@@ -59,11 +59,11 @@ func TestRaces(t *testing.T) {
 	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
 		t.Logf("seed %d", seed)
 		r := newRaces(t, in, seed)
-		told := func() bool { return r.exact > 0 && r.ran > 0 && r.gates > 0 && r.shared > 0 }
+		told := func() bool { return r.exact > 0 && r.ran > 0 && r.gates > 0 && r.shared > 0 && r.many > 0 }
 		for i := 0; (i < n || i < 20*n && !told()) && !t.Failed(); i++ {
 			r.round()
 		}
-		t.Logf("%d exact figures, %d ranges, %d sessions ran; %d rounds about a table, %d about shared rows", r.exact, r.ranges, r.ran, r.gates, r.shared)
+		t.Logf("%d exact figures, %d ranges, %d sessions ran; %d rounds about a table, %d about shared rows, %d about several", r.exact, r.ranges, r.ran, r.gates, r.shared, r.many)
 		if !told() && !t.Failed() {
 			t.Errorf("nothing is told")
 		}
@@ -91,7 +91,7 @@ func (r *races) exec(sql string) {
 // open makes the tables and so many sessions, each inside BEGIN.
 func (r *races) open(n int) []*racer {
 	r.t.Helper()
-	r.exec(`drop table if exists r, u, w, item, kid cascade; create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g union all select g, 0 from generate_series(101, 108) g;
+	r.exec(`drop table if exists r, u, w, item, kid, two cascade; create table two(a int primary key, b int unique); create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g union all select g, 0 from generate_series(101, 108) g;
 		create table u(id int primary key); create table w(id serial primary key, mail text unique); create table item(id serial primary key, r int); create table kid(r int references r);
 		create or replace function bump() returns trigger language plpgsql as 'begin update r set v = v + 1 where id = new.r; return new; end';
 		create trigger bump after insert on item for each row execute function bump()`)
@@ -131,12 +131,15 @@ func (r *races) do(all []*racer, x *racer, sql string) {
 func (r *races) round() {
 	all := r.open(racers + 2)
 	defer r.close(all)
-	switch r.rng.IntN(3) {
+	switch r.rng.IntN(4) {
 	case 0:
 		r.gate(all)
 		return
 	case 1:
 		r.sharing(all)
+		return
+	case 2:
+		r.several(all)
 		return
 	}
 	first, holder, rest := all[0], all[1], all[2:]

@@ -51,6 +51,7 @@ func (s *simulation) end(xs ...int) End {
 	s.work(false)
 	s.write()
 	s.race()
+	s.further()
 	s.follow()
 	e := End{Key: s.g.procs[xs[0]].key, Direct: len(s.found)}
 	s.found, s.unsure = append(s.found, s.unsure...), s.unsure[:0]

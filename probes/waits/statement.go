@@ -97,22 +97,3 @@ func onlyWrites(query string, clipped bool) bool {
 	w := words(query)
 	return len(w) > 0 && !clipped && slices.Contains([]string{"update", "delete", "merge"}, w[0]) && !slices.Contains(w, "for")
 }
-
-// sets are the words of a statement's SET list, columns and values; ok is false when
-// its text may hide some or has several.
-func sets(query string) (list []string, ok bool) {
-	w := words(query)
-	at := slices.Index(w, "update")
-	if at < 0 || slices.Contains(w[at+1:], "update") || slices.Contains(w, "select") || strings.Contains(query, `"`) {
-		return nil, false
-	}
-	w = w[at:]
-	if at = slices.Index(w, "set"); at < 0 {
-		return nil, false
-	}
-	w = w[at+1:]
-	if end := slices.IndexFunc(w, func(x string) bool { return x == "where" || x == "returning" }); end >= 0 {
-		w = w[:end]
-	}
-	return w, true
-}
