@@ -1,13 +1,6 @@
 package waits_test
 
-import (
-	"fmt"
-	"testing"
-
-	"github.com/pgsonde/pgsonde/probes/pgserver"
-	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
-	"github.com/pgsonde/pgsonde/probes/waits"
-)
+import "fmt"
 
 // sharing is a round about rows that several share-lock, who may have written or locked
 // other rows of the table, before or after that, or the same one; others want these rows. Then
@@ -78,54 +71,3 @@ func (r *races) wantRow() string {
 
 // row is one that many want.
 func (r *races) row() int { return 1 + r.rng.IntN(3)/2 }
-
-// TestOneRow: of a row that one has, and one wants, the figure is exact where nobody else may
-// have it, too.
-func TestOneRow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("ends sessions of real servers")
-	}
-	const (
-		update, lock, remove = "update r set v = v + 1 where id = 1", "select * from r where id = 1 for update", "delete from r where id = 1"
-		other, locked        = "update r set v = v + 1 where id = 101", "select * from r where id = 102 for update"
-		child                = "insert into kid values (103)"
-	)
-	tests := []struct {
-		has    []string
-		others [][]string
-		want   string
-		direct int
-	}{
-		{[]string{update}, nil, update, 1},
-		{[]string{update}, [][]string{{other}, {locked}, {child}}, update, 1},
-		{[]string{update}, [][]string{{other}}, remove, 1},
-		{[]string{update}, [][]string{{child}}, remove, 0},
-		{[]string{lock}, nil, lock, 1},
-		{[]string{lock, update}, nil, lock, 1},
-		{[]string{lock, update}, nil, update, 1},
-		{[]string{lock, update}, [][]string{{other}}, update, 1},
-		{[]string{lock, update}, [][]string{{lock}, {lock}}, lock, 1}, // its queue
-		{[]string{lock, update}, [][]string{{locked}}, update, 0},
-		{[]string{lock, update}, [][]string{{other}}, lock, 0},
-	}
-	pgtest.Each(t, func(t *testing.T, in pgserver.Install) {
-		r := newRaces(t, in, 1)
-		for _, tt := range tests {
-			all := r.open(len(tt.others) + 2)
-			for _, sql := range tt.has {
-				r.do(all, all[0], sql)
-			}
-			r.do(all, all[1], tt.want)
-			for i, steps := range tt.others {
-				for _, sql := range steps {
-					r.do(all, all[2+i], sql)
-				}
-			}
-			e := r.whole().WhatIf(waits.Key{PID: int(all[0].pg.PID())})
-			if e.Direct != tt.direct || e.Most != 1 {
-				t.Errorf("%s: got %d to %d at once, want %d to 1", texts(all), e.Direct, e.Most, tt.direct)
-			}
-			r.close(all)
-		}
-	})
-}

@@ -209,6 +209,10 @@ func (r *races) share() string {
 func (x *racer) run(sql string) {
 	x.did, x.over, x.done = append(x.did, sql), false, make(chan error, 1)
 	go func(done chan error) {
+		if strings.Contains(sql, "$1") {
+			done <- x.pg.ExecParams(context.Background(), sql, [][]byte{[]byte("1")}, nil, nil, nil).Read().Err
+			return
+		}
 		_, err := x.pg.Exec(context.Background(), sql).ReadAll()
 		done <- err
 	}(x.done)
