@@ -9,8 +9,11 @@ import "github.com/pgsonde/pgsonde/probes"
 const rowModes = 1<<probes.RowShareLock | 1<<probes.RowExclusiveLock
 
 // forRows is the wait of p for a table whose rows it wants, nil when there is none. A
-// mode that is not known may be one of those.
+// mode that is not known may be one of those; a LOCK TABLE comes to no row.
 func (g *graph) forRows(p int) *wait {
+	if s := g.procs[p].session; s != nil && locksTable(s.Query, s.QueryClipped) {
+		return nil
+	}
 	for _, w := range g.procs[p].waits {
 		if w.shape.Type == "relation" && (w.mode == probes.NoLock || w.mode.Bit()&rowModes != 0) {
 			return w

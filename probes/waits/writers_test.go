@@ -60,6 +60,25 @@ func TestWhoWantsRows(t *testing.T) {
 	}
 }
 
+// TestLockTableComesToNoRow: who waits for a table in a LOCK TABLE is sure to run beside
+// those who have rows.
+func TestLockTableComesToNoRow(t *testing.T) {
+	for query, direct := range map[string]int{
+		"LOCK TABLE t1 IN ROW EXCLUSIVE MODE":        1,
+		"lock t1 in row exclusive mode; update t1 …": 0,
+		"update t1 set v = 1":                        0,
+		"":                                           0,
+	} {
+		l := reading(table(t, "1 RX t1\n2 S t1 @1\n3 RX t1 @2"))
+		for i := range l.Procs {
+			l.Procs[i].Query = query
+		}
+		if e := Build(nil, l, nil).WhatIf(Key{PID: 2}); e.Direct != direct || e.Most != 1 {
+			t.Errorf("%s: got %+v, want %d to 1", query, e, direct)
+		}
+	}
+}
+
 // directOf counts the names before "then".
 func directOf(want string) int {
 	n := 0
