@@ -128,7 +128,8 @@ type Progress struct {
 	LockersDone   int
 	CurrentLocker int   // pid
 	Lockers       []int // pids of those it still waits for, the current one first: at most, for some may have come later
-	LockersKnown  bool  // Lockers has all of them
+	Later         []int // pids of those it will wait for in a later phase, if they have not ended by then
+	LockersKnown  bool  // Lockers has all of them, and Later
 	Done, Total   int64 // blocks, or tuples where the phase counts those; 0 of 0 unknown
 }
 

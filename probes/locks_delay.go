@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,7 @@ const mostLockers = 100
 type delayed struct {
 	of      Progress // as it was then, without the lockers
 	lockers []int
+	later   []int
 	known   bool
 }
 
@@ -31,7 +33,8 @@ func (r *lockReader) delays(ctx context.Context, l *Locks) {
 	rationed := r.took >= cheapDetail && age >= 0 && age < detailShare*r.took
 	for i := range l.Progress {
 		p := &l.Progress[i]
-		if p.LockersTotal-p.LockersDone < 2 || asked == mostDelays {
+		left, next := p.LockersTotal-p.LockersDone, waitsAgain(p)
+		if left < 1 || left < 2 && next == never || asked == mostDelays {
 			continue
 		}
 		asked++
@@ -44,9 +47,9 @@ func (r *lockReader) delays(ctx context.Context, l *Locks) {
 			r.delay(ctx, l.At, &d, table, all)
 		}
 		if d.lockers != nil {
-			p.Lockers, p.LockersKnown = slices.Clone(d.lockers), d.known
+			p.Lockers, p.Later, p.LockersKnown = slices.Clone(d.lockers), slices.Clone(d.later), d.known
 			now = append(now, d)
-			_ = r.describe(ctx, l, p.Lockers) // without it they are pids only
+			_ = r.describe(ctx, l, slices.Concat(p.Lockers, p.Later)) // without it they are pids only
 		}
 	}
 	r.delayed = now
@@ -61,7 +64,11 @@ func (d delayed) same(e delayed) bool {
 // delay makes a pass for d, and leaves it as it is when that fails.
 func (r *lockReader) delay(ctx context.Context, at time.Time, d *delayed, table uint32, all int) {
 	p := &d.of
-	rows, err := r.run(ctx, nameTimeout, "locks_delay", storm, p.PID, p.Database, table, all, r.own())
+	next, others := waitsAgain(p), 0
+	if next == forAny {
+		others = 1
+	}
+	rows, err := r.run(ctx, nameTimeout, "locks_delay", storm, p.PID, p.Database, table, all, r.own(), others)
 	if err != nil {
 		return
 	}
@@ -71,18 +78,53 @@ func (r *lockReader) delay(ctx context.Context, at time.Time, d *delayed, table 
 			r.looked = r.looked.Add(detailShare * r.took) // all passes have a share of the core together
 		}
 	}
-	d.lockers, d.known = []int{}, rows.Len() < mostLockers
+	d.lockers, d.later, d.known = []int{}, nil, rows.Len() < mostLockers
 	for rows.Next() {
 		if rows.Null(0) || rows.Null(1) {
 			d.known = false
 			continue
 		}
-		d.lockers = append(d.lockers, rows.Int(0))
+		if pid := rows.Int(0); rows.Bool(2) || pid == p.CurrentLocker {
+			d.lockers = append(d.lockers, pid)
+		} else {
+			d.later = append(d.later, pid)
+		}
 	}
 	if i := slices.Index(d.lockers, p.CurrentLocker); i >= 0 {
 		d.lockers = append([]int{p.CurrentLocker}, slices.Delete(d.lockers, i, i+1)...)
 	}
-	d.lockers = d.lockers[:min(len(d.lockers), p.LockersTotal-p.LockersDone)]
+	n := min(len(d.lockers), p.LockersTotal-p.LockersDone)
+	if next != never {
+		d.later = append(d.later, d.lockers[n:]...)
+	}
+	d.lockers = d.lockers[:n]
+}
+
+// For whom a command waits again in a later phase of those who have a lock on its table.
+const (
+	never = iota
+	forWriters
+	forAny
+)
+
+// waitsAgain is for whom p waits again once those are over that it waits for now: who
+// has come since it began to wait is not among these.
+func waitsAgain(p *Progress) int {
+	reindex := strings.HasPrefix(p.Command, "REINDEX")
+	switch p.Phase {
+	case "waiting for writers before build":
+		if reindex {
+			return forAny
+		}
+		return forWriters
+	case "waiting for writers before validation":
+		if reindex {
+			return forAny
+		}
+	case "waiting for readers before marking dead":
+		return forAny
+	}
+	return never
 }
 
 // delayedBy is the table whose lockers are in the way in this phase, with any lock or

@@ -2,6 +2,7 @@ package waits
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -12,7 +13,15 @@ func (g *graph) queueUp(all []probes.Progress) {
 	for i := range all {
 		x := &all[i]
 		p, ok := g.pids[x.PID]
-		if !ok || x.LockersTotal-x.LockersDone < 2 || !g.waitsForVXID(p) {
+		if !ok || !g.waitsForVXID(p) {
+			continue
+		}
+		g.procs[p].unknown = x.Lockers != nil && !x.LockersKnown
+		for _, pid := range x.Later {
+			b := g.proc(Key{PID: pid}) // may move procs
+			g.procs[p].later = append(g.procs[p].later, b)
+		}
+		if x.LockersTotal-x.LockersDone < 2 {
 			continue
 		}
 		var rest []int
@@ -106,6 +115,30 @@ func (f *Forest) then(n *Node) string {
 		keys[i] = f.g.procs[r].key
 	}
 	return f.list(keys, "and")
+}
+
+// next names those that n will wait for in a later phase, unless they end before; "" none
+// is known.
+func (f *Forest) next(n *Node) string {
+	p := &f.g.procs[n.proc]
+	if len(p.later) == 0 {
+		if p.unknown {
+			return "others"
+		}
+		return ""
+	}
+	keys := make([]Key, len(p.later))
+	for i, r := range p.later {
+		keys[i] = f.g.procs[r].key
+	}
+	return f.list(keys, "and")
+}
+
+// waitsAgain reports whether p, a command that waits for the transactions of others, will
+// wait for some who stay in a later phase.
+func (s *simulation) waitsAgain(p int) bool {
+	x := &s.g.procs[p]
+	return x.unknown || slices.ContainsFunc(x.later, s.blocks)
 }
 
 // delaysItself reports whether p, a command that waits for the transactions of others

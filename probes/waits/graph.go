@@ -34,6 +34,8 @@ type proc struct {
 	holds    []hold  // of objects somebody waits for
 	rest     []int   // processes that it waits for after the one that the lock table shows
 	more     bool    // … and for others, which have no name
+	later    []int   // processes that it waits for in a later phase
+	unknown  bool    // … and which these are is not known
 }
 
 type hold struct {

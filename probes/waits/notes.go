@@ -79,6 +79,9 @@ func (f *Forest) progressNotes(n *Node) []string {
 		if then := f.then(n); then != "" {
 			s += ", then " + then
 		}
+		if next := f.next(n); next != "" {
+			s += ", in a later phase " + next
+		}
 		out = append(out, s)
 	}
 	return out

@@ -173,6 +173,9 @@ func (f *Forest) unless(t *Tree) string {
 			if len(pr.rest) > 0 {
 				return fmt.Sprintf(": %s holds %s up, too", f.then(n), n.Key)
 			}
+			if next := f.next(n); next != "" {
+				return fmt.Sprintf(": %s waits for %s in a later phase", n.Key, next)
+			}
 			continue
 		}
 		if more := p.LockersTotal - p.LockersDone - 1; more > 0 {
