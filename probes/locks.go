@@ -149,7 +149,7 @@ type ObjectName struct {
 	// quoted as SQL would, commas between them; a * stands for a generated one, which an
 	// update of others may change.
 	Keys string
-	// Whole are a table's unique keys that tell any two of its rows apart, semicolons
+	// Whole are a table's unique keys that tell any two of its rows apart, bars
 	// between them, each as its columns, as Keys; "" none, or rows of other tables are its
 	// rows, too.
 	Whole string

@@ -14,7 +14,7 @@ select 1259 as class, c.oid, pg_catalog.quote_ident(n.nspname) || '.' || pg_cata
                and d.refclassid = 1259 and d.refobjid = k.indrelid and d.refobjsubid = a.attnum))) as keys,
        (select pg_catalog.string_agg((select pg_catalog.string_agg(pg_catalog.quote_ident(a.attname), ',')
                 from pg_catalog.unnest(k.indkey::int2[]) with ordinality x(attnum, n) join pg_catalog.pg_attribute a on a.attrelid = k.indrelid and a.attnum = x.attnum
-                where x.n <= k.indnkeyatts), ';')
+                where x.n <= k.indnkeyatts), '|')
         from pg_catalog.pg_index k
         where k.indrelid = c.oid and k.indisunique and k.indimmediate and k.indisvalid and k.indpred is null and k.indexprs is null
           and c.relkind = 'r' and not c.relhassubclass) as whole

@@ -139,7 +139,7 @@ func fixesKey(columns []string, o *probes.ObjectName) bool {
 	if !ok || len(ts) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(split(ts, func(t token) bool { return t.sign(";") }), func(key []token) bool {
+	return slices.ContainsFunc(split(ts, func(t token) bool { return t.sign("|") }), func(key []token) bool {
 		return !slices.ContainsFunc(key, func(t token) bool { return t.name() && !slices.Contains(columns, t.text) })
 	})
 }

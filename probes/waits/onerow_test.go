@@ -9,7 +9,7 @@ import (
 // TestOne: a statement comes to one row where it names one table and fixes a whole unique
 // key of it.
 func TestOne(t *testing.T) {
-	o := &probes.ObjectName{Name: `public."Order"`, Keys: `id,"No",line,mail`, Whole: `id;"No",line`}
+	o := &probes.ObjectName{Name: `public."Order"`, Keys: `id,"No",line,mail`, Whole: `id|"No",line`}
 	for query, want := range map[string]bool{
 		`UPDATE "Order" SET v = 1 WHERE id = 1`:                                                 true,
 		`update public."Order" as o set v = f(v, 2), w = (1) where (o.id = $1) and (o.v <> 3);`: true,

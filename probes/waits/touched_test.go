@@ -12,7 +12,7 @@ func touchedLocks(t *testing.T, l *probes.Locks, text string) {
 	t.Helper()
 	l.Touched = table(t, text)
 	for oid, o := range map[uint32]probes.ObjectName{
-		1: {Name: "public.acct", Keys: "id,mail", Whole: "id;mail"}, 11: {Name: "public.acct_pkey", Parent: 1, Unique: true}, 12: {Name: "public.acct_mail", Parent: 1, Unique: true},
+		1: {Name: "public.acct", Keys: "id,mail", Whole: "id|mail"}, 11: {Name: "public.acct_pkey", Parent: 1, Unique: true}, 12: {Name: "public.acct_mail", Parent: 1, Unique: true},
 		13: {Name: "public.acct_v", Parent: 1}, 2: {Name: "public.log", Triggers: true}, 21: {Name: "public.log_pkey", Parent: 2, Unique: true},
 		3: {Name: "pg_toast.pg_toast_1"}, 31: {Name: "pg_toast.pg_toast_1_index", Parent: 3, Unique: true},
 	} {
