@@ -26,6 +26,9 @@ type Key struct {
 	// Outer lets values name columns of other relations (another qualifier): the
 	// cursor row is joined in.
 	Outer bool
+	// Absent takes "x IS NULL" of another relation's column for a guard: the cursor row
+	// is joined in by an outer join, and may be missing.
+	Absent bool
 	// Loose sees the key through casts and collations too.
 	Loose bool
 	// Exact asks for the same qualifiers, none or the same one.
@@ -260,7 +263,7 @@ func (x extractor) any(args []*sqltext.Expr, neg bool) part {
 			if out.merge(p); len(out.Values) > maxValues || len(out.Guards) > maxValues {
 				return part{}
 			}
-		case isGuard(a) && !neg && (!x.open || a.Kind == sqltext.IsNull || a.Kind == sqltext.IsNotNull):
+		case (isGuard(a) || x.absent(a)) && !neg && (!x.open || a.Kind == sqltext.IsNull || a.Kind == sqltext.IsNotNull):
 			out.Guards = append(out.Guards, a)
 		default:
 			return part{}
@@ -353,6 +356,11 @@ func (x extractor) isValue(v *sqltext.Expr) bool {
 		}
 		return e.Kind != sqltext.Opaque
 	})
+}
+
+// absent: the condition says that the joined cursor row is missing.
+func (x extractor) absent(e *sqltext.Expr) bool {
+	return x.key.Absent && e.Kind == sqltext.IsNull && e.Args[0].Kind == sqltext.Column && x.isValue(e.Args[0])
 }
 
 // isGuard: a condition over parameters and constants only.

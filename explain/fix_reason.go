@@ -62,9 +62,10 @@ func noFix(q *sqltext.Query, c *Cursor, f Facts) (no Rejected, advice string) {
 // noCursor says where a condition stands that is no cursor to the text, and what helps.
 func noCursor(q *sqltext.Query) (why, advice string) {
 	const ways, lookUp = "write a statement for each of its ways", "look the cursor's row up first, by a statement of its own, and compare with its values"
-	ordered, joined, lookup := false, false, false
+	ordered, joined, row, lookup := false, false, false, false
 	for _, b := range q.Blocks {
 		ordered = ordered || b.HasLimit && len(b.OrderBy) > 0
+		row = row || len(b.From) > 1
 		for _, t := range b.From {
 			joined = joined || t.On != nil && t.On.Kind != sqltext.Compare && t.On.Kind != sqltext.Bool
 		}
@@ -95,6 +96,8 @@ func noCursor(q *sqltext.Query) (why, advice string) {
 		return "the condition looks rows up in a sub-select", lookUp
 	case joined:
 		return "the condition stands in the ON of a join", lookUp
+	case row:
+		return "the condition compares with a joined row, which may be missing or one of many", lookUp
 	default:
 		why = "the condition is no cursor that a rewrite is known for"
 	}

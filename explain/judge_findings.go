@@ -37,6 +37,9 @@ func pageVerdict(scans []*Scan, c *Cursor, rows *PageRows) pageOf {
 	if len(limited) == 0 && c != nil {
 		limited = hashed(scans)
 	}
+	if s := unitedScan(scans); s != nil && c == nil {
+		return pageOf{verdict: ReadsAllAfterCursor, scan: s}
+	}
 	s := worstScan(limited)
 	if s == nil {
 		return pageOf{verdict: NotApplicable}
@@ -53,6 +56,25 @@ func pageVerdict(scans []*Scan, c *Cursor, rows *PageRows) pageOf {
 		p.verdict = ReadsAllAfterCursor
 	}
 	return p
+}
+
+// unitedScan is a scan of many rows behind a bound, all of which a UNION reads before
+// it gives the first row of the page; nil for none.
+func unitedScan(scans []*Scan) *Scan {
+	for _, s := range scans {
+		if !s.united || s.root != nil || s.Tiny() || s.scanned() <= fewSorted {
+			continue
+		}
+		for _, t := range Conjuncts(parseCond(s.Node.IndexCond)) {
+			if t.Expr.Kind == sqltext.Compare && t.Expr.Cmp != "=" && t.Expr.Cmp != "<>" {
+				s.Class, s.Limited = PartSort, true
+				s.Why = "UNION looks for equal rows among all rows of its parts, so each page reads all rows behind the cursor"
+				s.whole = true
+				return s
+			}
+		}
+	}
+	return nil
 }
 
 // hashed are the scans of a page that a hash, of a join or of groups, reads whole
@@ -156,6 +178,9 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		if s.whole {
 			f.Message = s.Why
 			f.Action = "compute it in a statement of its own, without the cursor's page"
+			if s.united {
+				f.Action = "write UNION ALL, each part with the ORDER BY and LIMIT of the page: parts that have no row in common need no UNION"
+			}
 			break
 		}
 		if why, action := s.noOrder(); why != "" {

@@ -19,6 +19,7 @@ func TestPages(t *testing.T) {
 		"sort over a join": sortOverJoin, "sort by a hashed side": sortByHashedSide, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "no index can": noIndexCan,
+		"union": union, "a joined row that may be missing": missingRow,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -392,6 +393,42 @@ func reasons(t *testing.T, judge judgeFunc) {
 		}
 		if f := find(r, "cursor-null-branch"); f != nil && strings.HasPrefix(f.Action, "split the statement") && want != "under a name of its own" {
 			t.Errorf("%s\nadvises what would change the rows: %s", sql, f.Action)
+		}
+	}
+}
+
+// union is UNION of the two branches of a cursor, which needs all rows of both.
+func union(t *testing.T, judge judgeFunc) {
+	for sql, want := range map[string]bool{
+		"select id, created_at from issues where created_at > $1 union select id, created_at from issues where created_at = $1 and id > $2 order by created_at, id limit 20":                                                                           true,
+		"select id, created_at from issues where created_at < $1 union select id, created_at from issues where created_at = $1 and id < $2 order by created_at desc, id desc limit 20":                                                                 true,
+		"(select id, created_at from issues where created_at > $1 order by created_at, id limit 20) union all (select id, created_at from issues where created_at = $1 and id > $2 order by created_at, id limit 20) order by created_at, id limit 20": false,
+		"select id, created_at from issues where created_at = $1 union select id, created_at from issues where id = $2 order by created_at, id limit 20":                                                                                               false,
+		"select state from issues where kind = 3 group by state order by state limit 20":                                                                                                                                                               false,
+	} {
+		r := judge(sql, Options{}, nil)
+		f := find(r, "page-reads-all-after-cursor")
+		if want && (f == nil || f.Severity != Warn || !strings.Contains(f.Action, "UNION ALL") || r.Verdict != ReadsAllAfterCursor) || !want && f != nil {
+			t.Errorf("%s\n%s %+v", sql, r.Verdict, r.Findings)
+		}
+	}
+}
+
+// missingRow is a cursor row that is joined in by an outer join.
+func missingRow(t *testing.T, judge judgeFunc) {
+	const after = "(i.created_at > k.created_at or (i.created_at = k.created_at and i.id > k.id)) order by i.created_at, i.id limit 20"
+	for sql, want := range map[string]bool{
+		"select i.id from issues i left join issues k on k.id = $1 where k.id is null or " + after:                                                                                                                           true,
+		"select i.id from issues i left join lateral (select created_at, id from issues x where x.id = $1) k on true where k.id is null or (i.created_at, i.id) > (k.created_at, k.id) order by i.created_at, i.id limit 20": true,
+		// A row of its own for each of the list is no cursor, and a condition of the join drops no row.
+		"select i.id from issues i left join issues k on k.id = i.kind where k.id is null or " + after:                                           false,
+		"select i.id, u.id from issues i left join users u on u.id = $1 and i.created_at > $2::timestamptz order by i.created_at, i.id limit 20": false,
+	} {
+		r := judge(sql, Options{}, nil)
+		if f := find(r, "cursor-starts-at-oldest"); (f != nil) != want {
+			t.Errorf("%s\n%s %+v", sql, r.Verdict, r.Findings)
+		} else if want && !strings.Contains(f.Action, "look the cursor's row up first") {
+			t.Errorf("%s\nadvises %s", sql, f.Action)
 		}
 	}
 }

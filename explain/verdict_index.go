@@ -24,6 +24,7 @@ func (w *walker) indexScan(n *plan.Node, at place) *Scan {
 	case s.Index.Method != "btree":
 		s.Class, s.Why = FromStart, "a "+s.Index.Method+" index has no first row to start at"
 	default:
+		s.absent = at.absent
 		w.walkKeys(s, at)
 	}
 	if !at.limited {
@@ -209,7 +210,7 @@ func (s *Scan) keyOf(k IndexKey) (Key, bool) {
 	if e, err = sqltext.ParseExpr(sqltext.Splice(k.Text, edits)); err != nil {
 		return Key{}, false
 	}
-	key := Key{Expr: e, Outer: true}
+	key := Key{Expr: e, Outer: true, Absent: s.absent}
 	if c := s.Table.column(k.Column); c != nil {
 		key.Type, key.Domain = c.Type, c.Domain
 	}

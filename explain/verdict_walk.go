@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
@@ -33,6 +34,8 @@ type Scan struct {
 	untexted         bool              // there is no text that would tell whether the plan has a cursor
 	whole            bool              // a window over all rows reads it to its end
 	beside           bool              // it is read whole for a hash that feeds a limit
+	united           bool              // a UNION that feeds a limit needs all its rows
+	absent           bool              // the joined row that its filter compares with may be missing, and is the same for all rows
 	ties             bool              // it starts at the first row with the cursor's Key, and nobody knows how many have it
 	orders           bool              // the sort above it begins with a column of its own
 	within           float64           // rows between the constants that limit Key at both ends, 0 for unknown
@@ -131,6 +134,8 @@ type place struct {
 	ordered bool   // and nothing between them sorts
 	join    string // join filter of a nested loop above whose outer side this is
 	beside  bool   // a hash above, of a join or of groups, feeds a limit
+	united  bool   // a UNION above feeds a limit
+	absent  bool   // join is of an outer join, whose other side is the same for each row
 	keyed   string // alias of the relation by which the nearest sort below the limit sorts first
 	sorted  bool   // a join's inner side below that sort: what it adds is sorted too
 	loops   float64
@@ -153,6 +158,7 @@ func (w *walker) visit(n *plan.Node, at place) {
 		w.scans = append(w.scans, w.otherScan(n, at))
 	}
 	if k := len(w.scans); n.Relation != "" && k > 0 && w.scans[k-1].Node == n {
+		w.scans[k-1].united = at.united
 		w.scans[k-1].orders = at.keyed != "" && n.Alias == at.keyed
 		if s := w.scans[k-1]; at.whole && (s.Class == Seek || s.Class == PartSort) && s.scanned() > fewSorted {
 			s.window(w.known)
@@ -160,6 +166,7 @@ func (w *walker) visit(n *plan.Node, at place) {
 	}
 	for i, child := range n.Children {
 		p := below(n, child, i, at)
+		p.united = (p.limited || p.beside) && (at.united || unites(n))
 		p.whole = p.limited && n.Type != "Limit" && (at.whole || n.Type == "WindowAgg" && w.known != nil && w.known.Window != "")
 		w.visit(child, p)
 	}
@@ -219,8 +226,15 @@ func below(n, child *plan.Node, i int, at place) place {
 		if i != 0 {
 			return inner(n, at)
 		}
-		if n.JoinFilter != "" && n.Type == "Nested Loop" && at.ordered {
-			at.join = n.JoinFilter
+		if n.Type != "Nested Loop" || !at.ordered {
+			return at
+		}
+		if n.JoinType == "Left" { // its join filter drops no row of this side
+			if n.Filter != "" {
+				at.join, at.absent = n.Filter, standsAlone(n.Children[1:])
+			}
+		} else if n.JoinFilter != "" {
+			at.join, at.absent = n.JoinFilter, false
 		}
 		return at
 	case "Subquery Scan":
@@ -228,6 +242,46 @@ func below(n, child *plan.Node, i int, at place) place {
 		return at
 	}
 	return at
+}
+
+// standsAlone: nothing below the nodes looks at a row of another side.
+func standsAlone(ns []*plan.Node) bool {
+	own, seen := map[string]bool{"": true}, []string{}
+	for _, n := range ns {
+		n.Walk(func(n *plan.Node) bool {
+			own[n.Alias] = true
+			for _, text := range []string{n.IndexCond, n.RecheckCond, n.Filter, n.JoinFilter} {
+				if e := parseCond(text); e != nil {
+					e.Walk(func(x *sqltext.Expr) bool {
+						if x.Kind == sqltext.Column {
+							seen = append(seen, x.Qualifier())
+						}
+						return true
+					})
+				}
+			}
+			return true
+		})
+	}
+	return !slices.ContainsFunc(seen, func(alias string) bool { return !own[alias] })
+}
+
+// unites: a UNION, which takes equal rows of its parts for one.
+func unites(n *plan.Node) bool {
+	if n.Type != "Unique" && n.Type != "Aggregate" {
+		return false
+	}
+	for len(n.Children) == 1 {
+		n = n.Children[0]
+		switch n.Type {
+		case "Append", "Merge Append":
+			return true
+		case "Sort", "Incremental Sort", "Gather", "Gather Merge", "Aggregate":
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // otherScan judges a scan that gives no order.
