@@ -189,6 +189,10 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		}
 		f.Message += s.guessed()
 		f.Action = "add an index that begins with the columns that the filter fixes, then the sort keys"
+		if s.Class == PartSort && s.beside && c != nil && c.Page.GroupBy {
+			f.Message = "every page reads, groups and sorts all rows behind the cursor"
+			f.Action = "read the keys of the page's groups first, in a sub-select with its ORDER BY and LIMIT, and group only their rows"
+		}
 	case s.Class == PartSort && !s.Tiny():
 		f.Rule, f.Severity = "page-sorts-filtered-rows", Info
 		f.Action = "where they are many, add an index that begins with the columns that the condition fixes, then the sort keys"

@@ -20,6 +20,7 @@ func TestPages(t *testing.T) {
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
+		"words": words,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -430,5 +431,30 @@ func missingRow(t *testing.T, judge judgeFunc) {
 		} else if want && !strings.Contains(f.Action, "look the cursor's row up first") {
 			t.Errorf("%s\nadvises %s", sql, f.Action)
 		}
+	}
+}
+
+// words say what is so of the statement at hand.
+func words(t *testing.T, judge judgeFunc) {
+	for _, c := range []struct{ sql, rule, want, never string }{
+		{"select id, due from issues where (due > $1 or (due = $1 and id > $2)) is not false order by due, id limit 20", "optional-cursor", "kept as true", "$1 IS NULL is true"},
+		{"select created_at, id, count(*) from issues where created_at > $1 or (created_at = $1 and id > $2) group by created_at, id order by created_at, id limit 50", "page-reads-all-after-cursor", "groups", "add an index"},
+		{"select id from issues where id > ?1 or id > ?2 order by id limit 3", "statement-not-judged", "?1 is of no known style", "--param"},
+		{"select id from issues where id > #{after} order by id limit 3", "statement-not-judged", "#{after} is of no known style", "check the syntax"},
+		{"select id from issues where id > {{ after }} order by id limit 3", "statement-not-judged", "{{ after }} is of no known style", "check the syntax"},
+		{"select id from issues where id > ${after} order by id limit 3", "statement-not-judged", "${after} is of no known style", "check the syntax"},
+		{"select id from issues where id > :'after' order by id limit 3", "statement-not-judged", ":'after' is of no known style", "check the syntax"},
+		{"select id from issues where title = '#{after}' or order by id limit 3", "statement-not-judged", "check the syntax", "style"},
+	} {
+		r := judge(c.sql, Options{}, nil)
+		f := find(r, c.rule)
+		if f == nil {
+			t.Errorf("%s\nno %s: %s %+v", c.sql, c.rule, r.Verdict, r.Findings)
+		} else if said := f.Message + "; " + f.Action; !strings.Contains(said, c.want) || strings.Contains(said, c.never) {
+			t.Errorf("%s\n%s", c.sql, said)
+		}
+	}
+	if r := judge("select a from unnest($1::int[]) a where a > $2 or a is null order by a limit 5", Options{}, nil); find(r, "null-branch") != nil {
+		t.Errorf("a function: %+v", r.Findings)
 	}
 }

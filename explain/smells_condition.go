@@ -14,11 +14,15 @@ func (s *smeller) spelling(c *Cursor) {
 	name := c.Keys[0].Text
 	switch c.Form {
 	case FormNullBranch:
-		if c.amongFew(s.facts) {
+		if f := c.Block.From; c.amongFew(s.facts) || len(f) == 1 && len(f[0].Name) == 0 && f[0].Sub == nil { // a function has no index
 			break
 		}
 		at("null-branch", "read the rows with NULL in a query of their own: UNION ALL", "%s IS NULL as a branch lets no bound on %s be derived", name, name)
 	case FormOptionalOr, FormOptionalRow:
+		if notFalseOf(c.Term.Expr) != nil {
+			at("optional-cursor", "use one statement for the first page and one for the next", "where a value of the cursor is NULL its comparison is NULL, which is kept as true for all rows, so a prepared statement cannot start at the cursor")
+			break
+		}
 		at("optional-cursor", "use one statement for the first page and one for the next", "%s is true for all rows on the first page, so a prepared statement cannot start at the cursor", oneLine(guardText(c.Bound.Guards)))
 	case FormCase:
 		action := "use one statement for the first page and one for the next"
