@@ -308,6 +308,17 @@ func (f *fuzzer) look() {
 	}
 }
 
+// table is what the server says of locks that are waited for, and of those who have them.
+func (f *fuzzer) table() (text string) {
+	f.t.Helper()
+	if err := f.mon.QueryRow(f.t.Context(), `select string_agg(concat_ws(' ', l.pid, l.locktype, l.relation::regclass, l.page, l.tuple, l.transactionid, l.objid, l.mode,
+		case when l.granted then 'held' else 'wanted' end, l.waitstart, a.state, a.wait_event, a.query, pg_blocking_pids(l.pid)), E'\n' order by l.locktype, l.relation, l.transactionid::text, l.granted desc)
+		from pg_locks l left join pg_stat_activity a using (pid) where l.pid <> pg_backend_pid() and l.locktype <> 'virtualxid'`).Scan(&text); err != nil {
+		f.t.Fatal(err)
+	}
+	return text
+}
+
 // end terminates a root and sees that the waits of those who were promised to run
 // at once are over, whatever they wait for next.
 func (f *fuzzer) end(forest *waits.Forest) {
@@ -327,6 +338,7 @@ func (f *fuzzer) end(forest *waits.Forest) {
 			}
 			return n
 		}
+		before := f.table()
 		if waiting() < len(over) {
 			return // one has given up
 		}
@@ -341,7 +353,7 @@ func (f *fuzzer) end(forest *waits.Forest) {
 			time.Sleep(2 * time.Millisecond)
 		}
 		if left > 0 {
-			f.t.Errorf("ending %v: %d of %d promised to run at once still wait as before", t.Root.Key, left, len(over))
+			f.t.Errorf("ending %v: %d of %d promised to run at once still wait as before: %v\n%s\nand then\n%s", t.Root.Key, left, len(over), over, before, f.table())
 		}
 		pg, err := pgconn.Connect(f.t.Context(), f.dsn) // closed with the others, once it is at rest
 		if err != nil {
