@@ -206,7 +206,7 @@ func (f Facts) drawnAnew(b *sqltext.Block) string {
 		}
 		e.Walk(func(x *sqltext.Expr) bool {
 			switch {
-			case x.Kind == sqltext.Func && isVolatile(x.Name):
+			case x.Kind == sqltext.Func && f.isVolatile(x.Name):
 				name = x.Name
 			case x.Kind == sqltext.Subquery && x.Sub != nil:
 				name = f.drawnAnew(x.Sub)
@@ -217,8 +217,12 @@ func (f Facts) drawnAnew(b *sqltext.Block) string {
 	return name
 }
 
-// isVolatile: PostgreSQL's own functions of that name give another value each time.
-func isVolatile(name string) bool {
+// isVolatile reports whether a function of that name is known to give another value
+// each time: PostgreSQL's own, and what the catalog says of others.
+func (f Facts) isVolatile(name string) bool {
+	if stable, known := f.Stable[name]; known {
+		return !stable
+	}
 	switch name {
 	case "random", "random_normal", "setseed", "nextval", "setval", "currval", "lastval", "clock_timestamp", "timeofday", "gen_random_uuid",
 		"uuidv4", "uuidv7", "uuid_generate_v1", "uuid_generate_v4", "gen_random_bytes", "pg_sleep":

@@ -18,7 +18,7 @@ func TestPages(t *testing.T) {
 		"mixed row over few values": mixedRowOverFewValues, "factored equality": factoredEquality, "short prefix": shortPrefix,
 		"sort over a join": sortOverJoin, "sort by a hashed side": sortByHashedSide, "no index for a NULL branch": noIndexForNullBranch, "values given": valuesGiven,
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
-		"functions": ownFunctions, "no index can": noIndexCan,
+		"functions": ownFunctions, "volatile output": volatileOutput, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
 		"words": words,
 	} {
@@ -85,6 +85,17 @@ func ownFunctions(t *testing.T, judge judgeFunc) {
 		res := judge("select id from issues where created_at > "+f+"($1) or (created_at = "+f+"($1) and id > $2) order by created_at, id limit 5", Options{}, nil)
 		if !severe(res) || (res.Fix != nil) != fixed {
 			t.Errorf("%s: verdict %s, fix %+v", f, res.Verdict, res.Fix)
+		}
+	}
+}
+
+// volatileOutput: the parts of a union would call a volatile function for rows that the
+// page leaves out.
+func volatileOutput(t *testing.T, judge judgeFunc) {
+	for f, union := range map[string]bool{"fixed": true, "steady": true, "vol": false} {
+		res := judge("select "+f+"(created_at), due, id from issues where due > $1 or (due = $1 and id > $2) or due is null order by due, id limit 5", Options{}, nil)
+		if got := res.Fix != nil && res.Fix.Kind == string(UnionAll); got != union {
+			t.Errorf("%s: a union: %v, want %v; %+v", f, got, union, res.Tried)
 		}
 	}
 }

@@ -357,7 +357,14 @@ func (r *Runner) volatile(ctx context.Context, names map[string]bool) (map[strin
 func (j *judgement) learnFunctions(ctx context.Context) {
 	names := map[string]bool{}
 	for _, b := range j.query.Blocks {
-		for _, e := range []*sqltext.Expr{b.Where, b.Limit} {
+		exprs := []*sqltext.Expr{b.Where, b.Limit}
+		for _, it := range b.Items {
+			exprs = append(exprs, it.Expr)
+		}
+		for _, o := range b.OrderBy {
+			exprs = append(exprs, o.Expr)
+		}
+		for _, e := range exprs {
 			e.Walk(func(x *sqltext.Expr) bool {
 				if x.Kind == sqltext.Func && !j.facts.stable(x) {
 					names[x.Name] = true
