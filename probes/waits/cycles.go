@@ -213,23 +213,37 @@ func (g *graph) cycles() (comps [][]int, hard []bool) {
 			hard[i] = hard[i] || dead[p]
 		}
 		for _, p := range comp {
-			g.doubtSoft(p, inside)
+			g.soften(p, inside)
 		}
 	}
 	return comps, hard
 }
 
-// doubtSoft flags both sides of soft edges within a circle.
-func (g *graph) doubtSoft(p int, inside []int) {
+// soften marks the waits of p that the deadlock detector may put before those of others,
+// to open a circle, and the waits that these are put before.
+func (g *graph) soften(p int, inside []int) {
 	for _, w := range g.procs[p].waits {
-		if w.obj == nil || w.proved {
+		g.blockers(w, func(l link) bool {
+			if l.kind == Hard || inside[l.proc] != inside[p] {
+				return true
+			}
+			if w.passes = true; w.obj == nil || w.proved {
+				return true
+			}
+			w.flag(DoubtCycle)
+			for _, b := range g.procs[l.proc].waits {
+				b.flag(DoubtCycle)
+			}
+			return true
+		})
+		if !w.passes {
 			continue
 		}
+		g.passing = true
 		g.blockers(w, func(l link) bool {
-			if l.kind == Soft && inside[l.proc] == inside[p] {
-				w.flag(DoubtCycle)
+			if l.kind != Hard {
 				for _, b := range g.procs[l.proc].waits {
-					b.flag(DoubtCycle)
+					b.passed = b.passed || b.obj == w.obj
 				}
 			}
 			return true

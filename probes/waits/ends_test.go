@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -394,5 +395,30 @@ func TestRights(t *testing.T) {
 				t.Errorf("best: got %+v, want grant %q", best, tt.grant)
 			}
 		})
+	}
+}
+
+// TestEndsInCircle: one who waits behind another of its circle in a queue is moved before
+// that one when the deadlock detector looks: until then nobody of the two is sure.
+func TestEndsInCircle(t *testing.T) {
+	const circle = "1 AS t1\n2 AX t1 @1\n3 X x3\n3 AS t1 @2\n1 S x3 @3"
+	for _, tt := range []struct {
+		name, rows string
+		end        int
+		want       string
+	}{
+		{"its holder ends", circle, 1, "0-2 2 3"},
+		{"one behind the circle", circle + "\n4 AS t1 @4", 1, "0-2 2 3 4"},
+		{"all before it are passed", "4 AX t1 @0.1\n" + circle, 1, "0-3 4 2 3"},
+		{"the one who is passed ends", circle, 2, "1-1 3 1"},
+		{"a circle elsewhere", circle + "\n5 X x5\n6 S x5 @5", 5, "1-1 6"},
+		{"a circle beside it", "1 RS t1\n2 X t1 @1\n3 X x3\n3 RS t1 @2\n1 S x3 @3\n5 AS t1\n5 X x5\n6 S x5 @5", 5, "1-1 6"},
+		{"no circle", "1 AS t1\n2 AX t1 @1\n3 X x3\n3 AS t1 @2", 1, "1-1 2 3"},
+	} {
+		f := Build(nil, reading(table(t, tt.rows)), nil)
+		e := f.WhatIf(Key{PID: tt.end})
+		if got := fmt.Sprintf("%d-%d %s", e.Direct, e.Most, shortKeys(e.Frees)); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }

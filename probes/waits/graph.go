@@ -81,6 +81,8 @@ type wait struct {
 	reordered bool
 	ahead     []*wait
 	proved    bool // the server's own answer agrees
+	passes    bool // the deadlock detector may put it before those ahead in the queue
+	passed    bool // … and one of the others before it
 	doubt     Doubt
 	// explicit are the blockers when the lock entries are of an earlier tick.
 	explicit []link
@@ -106,6 +108,7 @@ type graph struct {
 	known   map[string]*probes.PreparedXact
 	old     *aged // entries of an earlier reading, where only answers are new
 	torn    []int // pids whose readings contradict each other
+	passing bool  // a wait passes
 }
 
 func newGraph(l *probes.Locks) *graph {

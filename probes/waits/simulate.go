@@ -28,6 +28,7 @@ type simulation struct {
 	writers []int     // who gets a table at once whose rows it wants
 	inherit *object   // the row whose queue an ended one heads: the next in it takes over its wait
 	heir    int       // of whom
+	behind  *reach    // where waits pass each other: nobody is freed who is not behind an ended one
 }
 
 func newSimulation(f *Forest, r *reach) *simulation {
@@ -43,6 +44,9 @@ func (s *simulation) end(xs ...int) End {
 	s.ended, s.found, s.inherit = xs, s.found[:0], nil
 	for _, x := range xs {
 		s.gone[x] = true
+	}
+	if s.g.passing {
+		s.within(xs)
 	}
 	for _, x := range xs {
 		s.bequeath(x)
@@ -73,6 +77,14 @@ func (s *simulation) end(xs ...int) End {
 		s.gone[x] = false
 	}
 	return e
+}
+
+// within finds who waits for one of xs.
+func (s *simulation) within(xs []int) {
+	if s.behind == nil {
+		s.behind = newReach(s.g)
+	}
+	s.behind.victims(xs...)
 }
 
 // withdraw is end for one whose request goes while what it holds stays.
@@ -160,7 +172,7 @@ func (s *simulation) work(turn bool) {
 // settle lets p go when none of its waits is stuck. Who nothing blocked before is
 // not freed by it.
 func (s *simulation) settle(p int, turn bool) {
-	if s.gone[p] || s.free[p] || s.hit[p] == s.run {
+	if s.gone[p] || s.free[p] || s.hit[p] == s.run || s.behind != nil && s.behind.seen[p] != s.behind.walk {
 		return
 	}
 	blocked := false
@@ -179,7 +191,7 @@ func (s *simulation) settle(p int, turn bool) {
 		s.found = append(s.found, p)
 		s.free[p] = true
 		s.leave(p)
-	case s.g.procs[p].more, s.shared(p), s.delaysItself(p), s.waitsAgain(p):
+	case s.g.procs[p].more, s.passing(p), s.shared(p), s.delaysItself(p), s.waitsAgain(p):
 		s.unsure = append(s.unsure, p)
 	case s.races(p):
 		s.racers = append(s.racers, p)
@@ -200,6 +212,22 @@ func (s *simulation) shared(p int) bool {
 	}))
 }
 
+// passing reports whether it depends on the deadlock detector, which may put one waiter
+// before another, if p is free.
+func (s *simulation) passing(p int) bool {
+	return slices.ContainsFunc(s.g.procs[p].waits, func(w *wait) bool {
+		found := w.passed
+		s.g.blockers(w, func(l link) bool {
+			found = found || w.mayPass(l) && s.blocks(l.proc)
+			return !found
+		})
+		return found
+	})
+}
+
+// mayPass reports whether w may be before l by then.
+func (w *wait) mayPass(l link) bool { return w.passes && l.kind != Hard }
+
 // isStuck reports whether w stays, as its queue was looked at or, when it was not,
 // by its blockers.
 func (s *simulation) isStuck(w *wait) bool {
@@ -211,7 +239,7 @@ func (s *simulation) isStuck(w *wait) bool {
 	}
 	stuck := false
 	s.g.blockers(w, func(l link) bool {
-		stuck = s.blocks(l.proc) || l.kind != Soft && l.proc == s.keeps-1
+		stuck = s.blocks(l.proc) && !w.mayPass(l) || l.kind != Soft && l.proc == s.keeps-1
 		return !stuck
 	})
 	return stuck
@@ -231,7 +259,7 @@ func (s *simulation) queue(o *object, turn bool) {
 		if conf&held != 0 && (o.grouped || s.holdsHere(o, w.proc)) {
 			mine = s.heldOn(o, w.proc)
 		}
-		s.stuck[w.index], s.looked[w.index] = inherited || conf&mine != 0 || s.aheadOf(w, ahead), s.run
+		s.stuck[w.index], s.looked[w.index] = inherited || conf&mine != 0 || !w.passes && s.aheadOf(w, ahead), s.run
 		switch {
 		case len(s.g.procs[w.proc].waits) > 1:
 			s.others = append(s.others, w.proc)
@@ -286,7 +314,7 @@ func (s *simulation) holdsHere(o *object, p int) bool {
 // held reports whether a wait known from answers alone stays.
 func (s *simulation) held(w *wait) bool {
 	for _, l := range w.explicit {
-		if s.blocks(l.proc) || l.kind != Soft && l.proc == s.keeps-1 || s.inherits(l) {
+		if s.blocks(l.proc) && !w.mayPass(l) || l.kind != Soft && l.proc == s.keeps-1 || s.inherits(l) {
 			return true
 		}
 	}

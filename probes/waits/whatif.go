@@ -91,7 +91,9 @@ const (
 // the same goes one after the other, whoever is first; who wants another runs, too.
 // And a row may be share-locked by more than the one that is waited for. Of those who
 // get a table to write to it, or to lock rows of it, one is sure, for they may want the
-// same row, and none where somebody who stays may have a row of it.
+// same row, and none where somebody who stays may have a row of it. Nor is who waits in a
+// queue that a circle closes through: the deadlock detector may put another before it
+// until the end comes.
 func (f *Forest) WhatIf(k Key) End {
 	if _, ok := f.g.find(k); !ok {
 		return End{Key: k}
