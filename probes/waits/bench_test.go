@@ -33,11 +33,15 @@ func crowd(shape string) *probes.Locks {
 		for pid := 3; pid <= benchSessions; pid++ {
 			add(pid, probes.ExclusiveLock, row, pid)
 		}
-	case "queued DDL":
+	case "queued DDL", "queue in a circle":
 		add(1, probes.AccessShareLock, rel(1), 0)
 		add(2, probes.AccessExclusiveLock, rel(1), 1)
 		for pid := 3; pid <= benchSessions; pid++ {
 			add(pid, []probes.LockMode{probes.AccessShareLock, probes.RowExclusiveLock}[pid%2], rel(1), pid)
+		}
+		if shape != "queued DDL" {
+			add(benchSessions, probes.ExclusiveLock, xid(1), 0)
+			add(1, probes.ShareLock, xid(1), benchSessions+1)
 		}
 	case "chain":
 		for pid := 1; pid <= benchSessions; pid++ {
@@ -63,7 +67,7 @@ func crowd(shape string) *probes.Locks {
 }
 
 func BenchmarkBuild(b *testing.B) {
-	for _, shape := range []string{"hot row", "queued DDL", "chain", "100 trees", "circles"} {
+	for _, shape := range []string{"hot row", "queued DDL", "chain", "100 trees", "circles", "queue in a circle"} {
 		l := crowd(shape)
 		b.Run(fmt.Sprintf("%s of %d", shape, benchSessions), func(b *testing.B) {
 			b.ReportAllocs()

@@ -1,6 +1,10 @@
 package waits
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
 
 // compact is the waits-for relation with few arcs: nodes 0…n-1 are processes,
 // the rest stand for "any waiter of this mode before this place of the queue".
@@ -212,38 +216,47 @@ func (g *graph) cycles() (comps [][]int, hard []bool) {
 			inside[p] = i + 1
 			hard[i] = hard[i] || dead[p]
 		}
-		for _, p := range comp {
-			g.soften(p, inside)
-		}
+		g.soften(comp, inside)
 	}
 	return comps, hard
 }
 
-// soften marks the waits of p that the deadlock detector may put before those of others,
-// to open a circle, and the waits that these are put before.
-func (g *graph) soften(p int, inside []int) {
-	for _, w := range g.procs[p].waits {
-		g.blockers(w, func(l link) bool {
-			if l.kind == Hard || inside[l.proc] != inside[p] {
-				return true
-			}
-			if w.passes = true; w.obj == nil || w.proved {
-				return true
-			}
-			w.flag(DoubtCycle)
-			for _, b := range g.procs[l.proc].waits {
-				b.flag(DoubtCycle)
-			}
-			return true
-		})
+// soften marks the waits of a circle that the deadlock detector may put before those of
+// others, to open it, and the waits that these are put before. What one passes, another
+// of the same mode before it in the queue passes, too, so far as it is behind it.
+func (g *graph) soften(comp, inside []int) {
+	var all []*wait
+	for _, p := range comp {
+		all = append(all, g.procs[p].waits...)
+	}
+	slices.SortStableFunc(all, func(a, b *wait) int { return b.pos - a.pos })
+	type seen struct {
+		obj    *object
+		mode   probes.LockMode
+		proved bool
+	}
+	done := map[seen]bool{}
+	for _, w := range all {
+		within := func(l link) bool { return l.kind != Hard && inside[l.proc] == inside[w.proc] }
+		g.blockers(w, func(l link) bool { w.passes = within(l); return !w.passes })
 		if !w.passes {
 			continue
 		}
 		g.passing = true
+		doubtful := w.obj != nil && !w.proved
+		if doubtful {
+			w.flag(DoubtCycle)
+		}
+		k := seen{w.obj, w.mode, w.proved}
+		if done[k] && !w.reordered {
+			continue
+		}
+		done[k] = w.obj != nil && !w.reordered
 		g.blockers(w, func(l link) bool {
-			if l.kind != Hard {
-				for _, b := range g.procs[l.proc].waits {
-					b.passed = b.passed || b.obj == w.obj
+			for _, b := range g.procs[l.proc].waits {
+				b.passed = b.passed || l.kind != Hard && b.obj == w.obj
+				if doubtful && within(l) {
+					b.flag(DoubtCycle)
 				}
 			}
 			return true

@@ -216,6 +216,9 @@ func (s *simulation) shared(p int) bool {
 // before another, if p is free.
 func (s *simulation) passing(p int) bool {
 	return slices.ContainsFunc(s.g.procs[p].waits, func(w *wait) bool {
+		if !w.passes {
+			return w.passed
+		}
 		found := w.passed
 		s.g.blockers(w, func(l link) bool {
 			found = found || w.mayPass(l) && s.blocks(l.proc)
