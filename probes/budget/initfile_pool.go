@@ -78,23 +78,22 @@ func sqlalchemyEnv(w deployed) poolKnown {
 		pool = inURL
 	}
 	p := poolKnown{sizes: []size{{"kind", "sqlalchemy"}}}
-	switch {
-	case pool.size(1):
-		p.take("pool_size", pool)
-	case pool.number():
-		p.endless("pool_size", 5, pool)
-	default:
-		p.guess("pool_size", 5, pool, "pool_size is SQLAlchemy's default 5")
-	}
-	switch {
-	case over.size(0):
-		p.take("max_overflow", over)
-	case over.number():
-		p.endless("max_overflow", 10, over)
-	default:
-		p.guess("max_overflow", 10, over, "max_overflow is SQLAlchemy's default 10")
-	}
+	p.sqlalchemy("pool_size", pool, 1, 5)
+	p.sqlalchemy("max_overflow", over, 0, 10)
 	return p
+}
+
+// sqlalchemy adds a size of at least so many connections, SQLAlchemy's default where
+// it is without limit or not said.
+func (p *poolKnown) sqlalchemy(name string, s setting, least, usual int) {
+	switch {
+	case s.size(least):
+		p.take(name, s)
+	case s.number():
+		p.endless(name, usual, s)
+	default:
+		p.guess(name, usual, s, fmt.Sprintf("%s is SQLAlchemy's default %d", name, usual))
+	}
 }
 
 // railsEnv: Active Record takes its pool from the URL before database.yml, where
