@@ -333,8 +333,8 @@ func (j *judgement) failure(err error) Finding {
 		if pg.Code == "42601" && j.in.OwnText {
 			f.Action = "check the syntax"
 		}
-		if other := foreignPlaceholder(j.in.SQL); other != "" && (pg.Code == "42601" || pg.Code == "42P18") {
-			f.Action = "the placeholder " + clip(oneLine(other), 40) + " is of no known style: write it as $1, ?, :name, @name, %s, %(name)s or sqlc.arg(name)"
+		if action := j.foreign(pg.Code); action != "" {
+			f.Action = action
 		}
 		f.Evidence["sqlstate"] = pg.Code
 		if pg.Hint != "" {

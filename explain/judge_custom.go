@@ -18,7 +18,7 @@ func (j *judgement) knownValues() *Known {
 	for i, p := range j.norm.Params {
 		k.Params[i] = j.given(p)
 	}
-	if j.norm.Dialect == sqltext.Dollar || !j.norm.Dialect.Positional() {
+	if !j.norm.Dialect.Positional() {
 		seen := map[int]bool{}
 		for _, n := range sqltext.Bindings(j.norm.SQL) {
 			k.Reuses = k.Reuses || seen[n] || j.norm.Dialect != sqltext.Dollar
@@ -32,6 +32,9 @@ func (j *judgement) knownValues() *Known {
 func (j *judgement) given(p sqltext.Placeholder) string {
 	n := strconv.Itoa(p.N)
 	names := []string{n, "$" + n}
+	if !j.norm.Dialect.Positional() {
+		names = append(names, p.Spelling)
+	}
 	if p.Name != "" {
 		names = append(names, p.Name, ":"+p.Name, "@"+p.Name, "%("+p.Name+")s")
 	}

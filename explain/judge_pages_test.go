@@ -256,13 +256,17 @@ func valuesGiven(t *testing.T, judge judgeFunc) {
 			t.Error(proof)
 		}
 	}
-	for _, name := range []string{":at", "at", "@at"} {
-		named := strings.NewReplacer("$1", ":at", "$2", ":id").Replace(sql)
-		if strings.HasPrefix(name, "@") {
-			named = strings.NewReplacer("$1", "@at", "$2", "@id").Replace(sql)
-		}
-		if res := judge(named, Options{}, map[string]string{name: "2024-01-10"}); !slices.Contains(res.Used, name) {
+	for name, spelled := range map[string][2]string{
+		":at": {":at", ":id"}, "at": {":at", ":id"}, "@at": {"@at", "@id"}, "%(at)s": {"%(at)s", "%(id)s"},
+		"?1": {"?1", "?2"}, "1": {"?1", "?2"}, ":2": {":2", ":1"}, "2": {":2", ":1"}, "$2": {"?2", "?1"},
+	} {
+		named := strings.NewReplacer("$1", spelled[0], "$2", spelled[1]).Replace(sql)
+		res := judge(named, Options{}, map[string]string{name: "2024-01-10"})
+		if !slices.Contains(res.Used, name) {
 			t.Errorf("--param %s=… is not used: %v", name, res.Used)
+		}
+		if f := res.Fix; f == nil || !strings.Contains(f.SQL, "(created_at, id) > ("+spelled[0]+", "+spelled[1]+")") || len(f.Bind) > 0 || f.Equivalent != Proved {
+			t.Errorf("%s: fix %+v, %+v", named, f, res.Findings)
 		}
 	}
 	// No other cursor can be had where the statistics have none.
@@ -450,7 +454,11 @@ func words(t *testing.T, judge judgeFunc) {
 	for _, c := range []struct{ sql, rule, want, never string }{
 		{"select id, due from issues where (due > $1 or (due = $1 and id > $2)) is not false order by due, id limit 20", "optional-cursor", "kept as true", "$1 IS NULL is true"},
 		{"select created_at, id, count(*) from issues where created_at > $1 or (created_at = $1 and id > $2) group by created_at, id order by created_at, id limit 50", "page-reads-all-after-cursor", "groups", "add an index"},
-		{"select id from issues where id > ?1 or id > ?2 order by id limit 3", "statement-not-judged", "?1 is of no known style", "--param"},
+		{"select id from issues where id > ?1 and kind < ? order by id limit 3", "statement-not-judged", "of two styles, ?1 and ?:", "--param"},
+		{"select id from issues where id > $1 and kind < :after order by id limit 3", "statement-not-judged", "of two styles, $1 and :after:", "check the"},
+		{"select id from issues where id > ?0 order by id limit 3", "statement-not-judged", "?0 is of no known style", "check the"},
+		{"select id from issues where id > {after} order by id limit 3", "statement-not-judged", "{after} is of no known style", "check the"},
+		{"select id from issues where id > %d order by id limit 3", "statement-not-judged", "%d is of no known style", "search_path"},
 		{"select id from issues where id > #{after} order by id limit 3", "statement-not-judged", "#{after} is of no known style", "check the syntax"},
 		{"select id from issues where id > {{ after }} order by id limit 3", "statement-not-judged", "{{ after }} is of no known style", "check the syntax"},
 		{"select id from issues where id > ${after} order by id limit 3", "statement-not-judged", "${after} is of no known style", "check the syntax"},

@@ -1,33 +1,19 @@
 package explain
 
-import (
-	"regexp"
-
-	"github.com/pgsonde/pgsonde/explain/sqltext"
-)
-
-// foreign are placeholders of drivers and templates whose spelling is not read.
-var foreign = regexp.MustCompile(`\?[0-9]+|#\{[^{}]*\}|\{\{[^{}]*\}\}|\$\{[^{}]*\}|<%[^%]*%>`)
-
-// foreignPlaceholder is the first placeholder in such a spelling outside strings and
-// comments, "" for none.
-func foreignPlaceholder(sql string) string {
-	code := make([]byte, len(sql)) // blank but for tokens
-	for i := range code {
-		code[i] = ' '
-	}
-	tokens := sqltext.Lex(sql)
-	for i, t := range tokens {
-		if i > 0 && (t.Kind == sqltext.String || t.Kind == sqltext.Quoted) && tokens[i-1].IsPunct(sql, ":") && tokens[i-1].End == t.Start {
-			return sql[tokens[i-1].Start:t.End]
-		}
-		if t.Kind != sqltext.String {
-			copy(code[t.Start:t.End], sql[t.Start:t.End])
-		}
-	}
-	at := foreign.FindIndex(code)
-	if at == nil {
+// foreign says what to do about a placeholder that was sent to the server unread, where
+// that may be why it gave an error of this SQLSTATE; "" for none.
+func (j *judgement) foreign(code string) string {
+	switch code {
+	case "42601", "42P18", "42703", "42883":
+	default:
 		return ""
 	}
-	return sql[at[0]:at[1]]
+	switch other := j.norm.Foreign(); {
+	case other == "":
+		return ""
+	case j.norm.Mixed(other):
+		return "the placeholders are of two styles, " + j.norm.Params[0].Spelling + " and " + clip(oneLine(other), 40) + ": write all in one"
+	default:
+		return "the placeholder " + clip(oneLine(other), 40) + " is of no known style: write it as $1, ?, ?1, :name, :1, @name, %s, %(name)s or sqlc.arg(name)"
+	}
 }

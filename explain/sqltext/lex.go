@@ -25,7 +25,10 @@ type scanner struct {
 	pos     int
 	dialect Dialect
 	operand bool // the previous token ends an operand: what follows is no placeholder
-	signs   int  // up to here there are only + and -, each an operator of its own
+	// subscript: the previous token is [. unsure: what may be an operator or a slice as
+	// well is no placeholder.
+	subscript, unsure bool
+	signs             int // up to here there are only + and -, each an operator of its own
 }
 
 // at returns the byte d places ahead, 0 behind the end.
@@ -44,7 +47,7 @@ func (s *scanner) next() Token {
 		kind = s.scan()
 	}
 	t := Token{Kind: kind, Start: start, End: s.pos}
-	s.operand = endsOperand(t, s.src)
+	s.operand, s.subscript = endsOperand(t, s.src), t.IsPunct(s.src, "[")
 	return t
 }
 

@@ -92,6 +92,22 @@ func TestPlaceholders(t *testing.T) {
 		{"a > @cur or a = sqlc.narg('cur') or b = sqlc.arg(id)", At, "a > $1 or a = $1 or b = $2"},
 		{"a @> '{}' and b::text = 'x:y' and c % 2 = 0", Dollar, "a @> '{}' and b::text = 'x:y' and c % 2 = 0"},
 		{"a = '%s' and b = ':x'", Dollar, "a = '%s' and b = ':x'"},
+		{"a > ?2 or a =?1 and b > ?2 limit ?10", Numbered, "a > $2 or a =$1 and b > $2 limit $10"},
+		{"a > ?1 and j ? 'k' and j ?1 and (j)?1 and j @? ?2", Numbered, "a > $1 and j ? 'k' and j ?1 and (j)?1 and j @? $2"},
+		{"j ?? 'k' and a > ?1", Numbered, "j ? 'k' and a > $1"},
+		{"j ?1", Dollar, "j ?1"},
+		{"a > ?0", Dollar, "a > ?0"},
+		{"a > ? or a > ?1", Numbered, "a > ? or a > $1"},
+		{"a like ?||'%' and b ?| array[?] and c > ?|d and e ?| ?||f", Question, "a like $1||'%' and b ?| array[$2] and c > ?|d and e ?| $3||f"},
+		{"a > :1 or a = :1::int and b[1:2] = :2", ColonNumbered, "a > $1 or a = $1::int and b[1:2] = $2"},
+		{"b[:2] = a[1:] and json_object('a':1) is null", Dollar, "b[:2] = a[1:] and json_object('a':1) is null"},
+		{"b[:n] = a[:m]", Dollar, "b[:n] = a[:m]"},
+		{"b[:n] = :m", Colon, "b[$1] = $2"},
+		{"a <@b and b @>c and d<@ e", Dollar, "a <@b and b @>c and d<@ e"},
+		{"a<@b and c >=@d", At, "a<$1 and c >=$2"},
+		{"a > %b or a = %(x)s", PercentNamed, "a > %b or a = $1"},
+		{"a > %b or a = %t and c %b = %s", Percent, "a > $1 or a = $2 and c %b = $3"},
+		{"a > %(x)b or a = %(x)b and b > %(y)t", PercentNamed, "a > $1 or a = $1 and b > $2"},
 	} {
 		n := Placeholders(c.src, Auto)
 		if n.Dialect != c.dialect || n.SQL != c.want {
@@ -117,6 +133,35 @@ func TestOriginal(t *testing.T) {
 	}
 }
 
+// Numbered placeholders keep their numbers, and a fix their spelling.
+func TestNumbered(t *testing.T) {
+	for src, numbers := range map[string][2]int{"a > ?2 or a = ?2 and b > ?1": {1, 2}, "a > :2 or a = :2 and b > :1": {1, 2}, "a > ?7 or a = ?7 and b > ?3": {3, 7}} {
+		n := Placeholders(src, Auto)
+		if len(n.Params) != 2 || n.Params[0] != (Placeholder{N: numbers[0], Spelling: src[len(src)-2:]}) || n.Params[1].N != numbers[1] {
+			t.Errorf("%s: %+v", src, n.Params)
+		}
+		got := Splice(src, n.Original([]Edit{{Text: "a >= $" + src[5:6] + " and "}}))
+		if want := "a >= " + src[4:6] + " and " + src; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A placeholder that is not read is named, and nothing else is.
+func TestForeign(t *testing.T) {
+	for src, want := range map[string]string{
+		"a > #{x y}": "#{x y}", "a >#{x}": "#{x}", "a > ${x} and b > $1": "${x}", "a > {{ x }}": "{{ x }}", "a > {x}": "{x}", "a > {}": "{}",
+		"{% if a %} where": "{% if a %}", "a > <%= x %>": "<%= x %>", "from t <%= x %>": "<%= x %>", "a > <% x %>": "<% x %>", "a >?0": "?0", "a <%b": "", "a ->?0": "?0", "a ?-b or c #-d": "", "a > $x": "$x", "a > $(x)": "$(x)", "a > $<x>": "$<x>",
+		"a > :'x'": ":'x'", "json_object('a':'b')": "", "a > ?0": "?0", "a > :0": ":0", "a > %d": "%d", "a %d": "", "a > %(x)d": "%(x)d", "a > %1$s": "%1$s",
+		"a > ? and b > ?1": "?", "a > $1 and b > ?": "?", "a > $1 and b > ?2": "?2", "a > $1 and b > :x": ":x", "a > :x and b > :1": ":1",
+		"a > '#{x}' -- ${x}": "", "a > $$ ${x}$$ or \"{x}\" > ?": "", "j ? 'a' and j ?1 and a[1:2] = a[:2] and b::int % 2 = 0 and c @> d": "", "a <% b and c %> d": "", "a > $t$ and b": "",
+	} {
+		if got := Placeholders(src, Auto).Foreign(); got != want {
+			t.Errorf("%s: got %q, want %q", src, got, want)
+		}
+	}
+}
+
 func equalInts(a, b []int) bool {
 	if len(a) != len(b) {
 		return false
@@ -137,7 +182,7 @@ func TestLongRuns(t *testing.T) {
 		"(", ")", "[", "()", "((a)", ",", "a,", "a ", "not ", "- ", "case ", "case when ", "select ", "(select ", "union ", "with a as (", "x in (", "a = b and ", "a or ", "::a", "[1", "a is ", "at time zone ", "\n", "--\n", "-- name: a\n", "ü", "\x00",
 	} {
 		text := strings.Repeat(piece, 1<<18/len(piece))
-		for d := Auto; d <= At; d++ {
+		for d := Auto; d <= ColonNumbered; d++ {
 			LexDialect(text, d)
 		}
 		Split(text)

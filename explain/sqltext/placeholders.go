@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"cmp"
 	"sort"
 	"strconv"
 	"strings"
@@ -30,8 +31,9 @@ type Normal struct {
 type mark struct{ start, end, from, to int }
 
 // Placeholders writes the placeholders of a statement as $n. With Auto the
-// dialect is recognised: $n wins, then %(name)s, %s, :name, @name (with
-// sqlc.arg(name) and its kin), ?. Equal names get one number; each ? and %s its own.
+// dialect is recognised: $n wins, then %(name)s, %s, :name, :1, @name (with
+// sqlc.arg(name) and its kin), ?1, ?. Equal names get one number; each ? and %s its own;
+// ?1 and :1 keep theirs.
 func Placeholders(src string, d Dialect) *Normal {
 	if d == Auto {
 		d = detect(src)
@@ -55,7 +57,7 @@ func detect(src string) Dialect {
 	for _, c := range []struct {
 		d    Dialect
 		sign string
-	}{{PercentNamed, "%("}, {Percent, "%s"}, {Colon, ":"}, {At, "@"}, {Question, "?"}} {
+	}{{PercentNamed, "%("}, {Percent, "%"}, {Colon, ":"}, {ColonNumbered, ":"}, {At, "@"}, {Numbered, "?"}, {Question, "?"}} {
 		if strings.Contains(src, c.sign) && uses(src, c.d) {
 			return c.d
 		}
@@ -68,7 +70,7 @@ func detect(src string) Dialect {
 
 // uses reports whether src has a placeholder of the dialect.
 func uses(src string, d Dialect) bool {
-	for s := (scanner{src: src, dialect: d}); ; {
+	for s := (scanner{src: src, dialect: d, unsure: true}); ; {
 		switch s.next().Kind {
 		case Param:
 			return true
@@ -91,7 +93,7 @@ func (n *Normal) dollars(toks []Token) {
 			n.Params = append(n.Params, Placeholder{N: i, Spelling: text})
 		}
 	}
-	sort.Slice(n.Params, func(i, j int) bool { return n.Params[i].N < n.Params[j].N })
+	n.sort()
 }
 
 // rewrite builds SQL, Params and marks.
@@ -107,7 +109,7 @@ func (n *Normal) rewrite(toks []Token) {
 		at = end
 	}
 	for i := 0; i < len(toks); i++ {
-		if t := toks[i]; n.Dialect == Question && t.Kind == Op && strings.Contains(t.Text(n.Source), "??") {
+		if t := toks[i]; (n.Dialect == Question || n.Dialect == Numbered) && t.Kind == Op && strings.Contains(t.Text(n.Source), "??") {
 			n.escaped = true
 			put(t.Start, t.End, strings.ReplaceAll(t.Text(n.Source), "??", "?"))
 			continue
@@ -120,6 +122,11 @@ func (n *Normal) rewrite(toks []Token) {
 	}
 	n.plain(&b, at, len(n.Source))
 	n.SQL = b.String()
+	n.sort()
+}
+
+func (n *Normal) sort() {
+	sort.Slice(n.Params, func(i, j int) bool { return n.Params[i].N < n.Params[j].N })
 }
 
 // plain copies source text that holds no placeholder. Where % opens one, a
@@ -169,11 +176,16 @@ func (n *Normal) placeholderAt(toks []Token, i int) (start, end int, name string
 // number returns the number of a placeholder, a new one for a new name and for
 // every nameless one.
 func (n *Normal) number(name, spelling string) int {
-	if num, ok := n.names[name]; ok && name != "" {
+	key, own := name, 0
+	if n.Dialect.Numbered() {
+		key = spelling[1:]
+		own, _ = strconv.Atoi(key)
+	}
+	if num, ok := n.names[key]; ok && key != "" {
 		return num
 	}
-	p := Placeholder{N: len(n.Params) + 1, Name: name, Spelling: spelling}
-	n.names[name] = p.N
+	p := Placeholder{N: cmp.Or(own, len(n.Params)+1), Name: name, Spelling: spelling}
+	n.names[key] = p.N
 	n.Params = append(n.Params, p)
 	return p.N
 }
@@ -213,11 +225,12 @@ func (n *Normal) spell(text string) string {
 			continue
 		}
 		num, err := strconv.Atoi(t.Text(text)[1:])
-		if err != nil || num < 1 || num > len(n.Params) {
+		i, ok := sort.Find(len(n.Params), func(i int) int { return num - n.Params[i].N })
+		if err != nil || !ok {
 			continue
 		}
 		b.WriteString(n.double(text[at:t.Start]))
-		b.WriteString(n.Params[num-1].Spelling)
+		b.WriteString(n.Params[i].Spelling)
 		at = t.End
 	}
 	b.WriteString(n.double(text[at:]))
@@ -229,7 +242,7 @@ func (n *Normal) double(text string) string {
 	switch {
 	case !n.escaped:
 		return text
-	case n.Dialect == Question:
+	case n.Dialect == Question, n.Dialect == Numbered:
 		return strings.ReplaceAll(text, "?", "??")
 	}
 	return strings.ReplaceAll(text, "%", "%%")
