@@ -16,7 +16,8 @@
 // pg_restore_relation_stats alone would leave the file at its length.
 //
 // What such a plan cannot know is the values: without statistics of columns
-// every column that is not unique has 200 distinct values in no order. Statistics
+// every column that is not unique has 200 distinct values in no order, but for an
+// enum, which has as many as labels, and a boolean. Statistics
 // of PostgreSQL 18 (pg_dump --statistics-only) bring histograms too; a table of
 // n_distinct and null_frac does for the older ones.
 package schema

@@ -91,6 +91,9 @@ func (s *Server) fill(ctx context.Context, o Options) error {
 		}
 		sizes = append(rows, sizes...)
 	}
+	if _, err := s.super.QueryText(ctx, typeStatsSQL); err != nil {
+		return fmt.Errorf("writing how many values types have: %w", err)
+	}
 	return s.resize(ctx, sizes)
 }
 

@@ -18,6 +18,9 @@ var columnForgetSQL string
 //go:embed sql/columnstats.sql
 var columnStatsSQL string
 
+//go:embed sql/typestats.sql
+var typeStatsSQL string
+
 // restoreMajor is the first server with pg_restore_relation_stats.
 const restoreMajor = 18
 
