@@ -75,6 +75,8 @@ func noCursor(q *sqltext.Query) (why, advice string) {
 		b.Where.Walk(func(e *sqltext.Expr) bool {
 			text := strings.ToLower(oneLine(e.Text()))
 			switch {
+			case simpleCase(e):
+				why, advice = "a CASE that compares one value with others is not read", "write it as CASE WHEN x = v …, which is the same and is read"
 			case e.Kind == sqltext.Case || e.Kind == sqltext.Opaque && strings.HasPrefix(strings.TrimLeft(text, "( "), "case"):
 				why, advice = "the CASE does more than switch the cursor on and off", ways
 			case e.Kind == sqltext.Func && e.Name == "coalesce":
@@ -104,6 +106,13 @@ func noCursor(q *sqltext.Query) (why, advice string) {
 	return why, advice
 }
 
+// simpleCase reports CASE x WHEN v, which is CASE WHEN x = v: a NULL equals nothing in either.
+func simpleCase(e *sqltext.Expr) bool {
+	text := e.Text()
+	toks := slices.DeleteFunc(sqltext.Lex(text), func(t sqltext.Token) bool { return t.IsPunct(text, "(") })
+	return e.Kind == sqltext.Opaque && toks[0].Is(text, "case") && len(toks) > 1 && !toks[1].Is(text, "when")
+}
+
 // noUnion says why a page cannot be read as parts.
 func (w *rewriter) noUnion() string {
 	c, b := w.c, w.c.Block
@@ -114,7 +123,7 @@ func (w *rewriter) noUnion() string {
 		return why
 	}
 	if name := w.facts.unstable(c.Term.Whole); name != "" {
-		return name + " may give another value each time it is called, and each part would call it"
+		return name + " may give another value each time it is called, and each part would call it: compute it first, and give its value as a parameter"
 	}
 	if nulls, others := c.nullPieces(c.Term.Whole, c.reducer(w.facts, w.lower)); len(nulls) == 0 || len(others) == 0 {
 		return "the condition cannot be taken apart by whether " + oneLine(c.Keys[0].Text) + " is NULL"
@@ -168,7 +177,7 @@ func (w *rewriter) noStatements() string {
 		return why
 	}
 	if name := w.facts.unstable(c.Term.Whole); name != "" || w.unstableGuard() {
-		return "what switches the cursor off may differ from row to row" + map[bool]string{true: "", false: ": " + name}[name == ""]
+		return "what switches the cursor off" + map[bool]string{true: "", false: " (" + name + ")"}[name == ""] + " may differ from row to row: write a statement for each case"
 	}
 	if c.Form == FormCoalesce {
 		return "with a value that is NULL the condition keeps neither all rows nor none, and so is no cursor then: write that case as a statement of its own"
@@ -209,7 +218,7 @@ func (w *rewriter) noRow() string {
 	for _, k := range c.compared() {
 		for _, v := range k.Values {
 			if name := w.facts.unstable(v); name != "" {
-				return oneLine(name) + " may give another value each time it is called"
+				return oneLine(name) + " may give another value each time it is called: compute it first, and give its value as a parameter"
 			}
 		}
 	}
@@ -221,7 +230,7 @@ func (w *rewriter) noRow() string {
 	case len(values) == 0:
 		return "the condition implies no bound on " + key
 	case len(values) > 1 && !oneType(values):
-		return key + " is compared with values of several types, of which none is known to be the least"
+		return key + " is compared with values of several types, of which none is known to be the least: give them one type"
 	}
 	return "the condition is not the same as one comparison of rows, and the value of its bound cannot be written a second time"
 }

@@ -113,6 +113,7 @@ func (j *judgement) judge(ctx context.Context) error {
 	err = j.fix(ctx, catalog)
 	j.advise()
 	j.sayWhy()
+	j.unsay()
 	j.measureCases(ctx, catalog)
 	return err
 }

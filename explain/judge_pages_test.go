@@ -20,7 +20,7 @@ func TestPages(t *testing.T) {
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "volatile output": volatileOutput, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
-		"words": words,
+		"words": words, "unsaid": unsaid,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -67,6 +67,7 @@ func pages(t *testing.T) judgeFunc {
 			t.Errorf("%s\n%s is offered and not offered: %v", sql, f.Kind, res.Tried)
 		}
 		fixOrReason(t, sql, res)
+		contradicts(t, sql, res)
 		return res
 	}
 }
@@ -390,7 +391,7 @@ func reasons(t *testing.T, judge judgeFunc) {
 		"select id as due, due as id from issues where " + nulls + " order by issues.due, issues.id limit 20":                                                                                               "under a name of its own",
 		"select * from issues i left join users u on u.id = i.kind where " + strings.ReplaceAll(nulls, "id", "i.id") + " order by due, i.id limit 20":                                                       "under a name of its own",
 		"select id from issues where case when $1 is null then state > 2 else (created_at, id) > ($1, $2) end order by created_at, id limit 20":                                                             "the CASE",
-		"select id from issues where case $3 when 'a' then true else " + after + " end order by created_at, id limit 20":                                                                                    "the CASE",
+		"select id from issues where case $3 when 'a' then true else " + after + " end order by created_at, id limit 20":                                                                                    "CASE WHEN",
 		"select id from issues where not ($1 is not null and not " + after + ") order by created_at, id limit 20":                                                                                           "NOT",
 		"select id from issues i where exists (select 1 from issues k where k.id = $1 and (i.created_at > k.created_at or (i.created_at = k.created_at and i.id > k.id))) order by created_at, id limit 20": "sub-select",
 		"select i.id from issues i join issues k on k.id = $1 and (i.created_at > k.created_at or (i.created_at = k.created_at and i.id > k.id)) order by i.created_at, i.id limit 20":                      "ON of a join",

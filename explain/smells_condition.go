@@ -73,9 +73,13 @@ func (s *smeller) values(c *Cursor) {
 		}
 	}
 	if col := s.facts.column(c.Block, c.Keys[0].Key.Expr); col != nil && col.NDistinct != nil && *col.NDistinct > 0 && *col.NDistinct < 1000 && !isRow(c.Term.Expr) && len(c.compared()) > 1 {
-		action := "compare rows: " + c.after(c.Side)
-		if c.Mixed() {
+		action := ""
+		switch {
+		case !c.optional() && c.exact(true, (&rewriter{q: s.q, c: c, facts: s.facts}).sure(false)...) == nil: // other rows
+		case c.Mixed():
 			action = twoQueries(c)
+		default:
+			action = "compare rows: " + c.after(c.Side)
 		}
 		s.report("few-values", c.Start, c.End, action, "%s has about %.0f values: a bound on it leaves all rows of one value to be filtered", c.Keys[0].Text, *col.NDistinct)
 	}
