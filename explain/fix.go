@@ -77,13 +77,20 @@ func offerable(cs []Candidate) []Candidate {
 }
 
 // BoundFixes proposes the bound on its leading sort key that a page's condition
-// implies though it is no cursor: several windows of time, say.
+// implies though it is no cursor: several windows of time, say. min and max are pages
+// of one row.
 func BoundFixes(q *sqltext.Query, f Facts) []Candidate {
 	b := pageBlock(q, nil)
+	var sort []SortKey
+	if b != nil {
+		sort = sortKeys(b)
+	} else {
+		b, sort = extreme(q)
+	}
 	if b == nil || b.Where == nil {
 		return nil
 	}
-	c := &Cursor{Block: b, Page: b, Sort: sortKeys(b), Form: FormOr, terms: Conjuncts(b.Where)}
+	c := &Cursor{Block: b, Page: b, Sort: sort, Form: FormOr, terms: Conjuncts(b.Where)}
 	for _, k := range c.Sort {
 		if !fixed(c.terms, k.Key) {
 			c.Keys = append(c.Keys, k)
@@ -102,6 +109,24 @@ func BoundFixes(q *sqltext.Query, f Facts) []Candidate {
 		}
 	}
 	return w.out
+}
+
+// extreme is the first block that gives the min or max of a column, and the order in
+// which that is its first row; nil for none.
+func extreme(q *sqltext.Query) (*sqltext.Block, []SortKey) {
+	for _, b := range q.Blocks {
+		if b.GroupBy || b.SetOp != "" {
+			continue
+		}
+		for _, it := range b.Items {
+			e := it.Expr
+			if e == nil || e.Kind != sqltext.Func || e.Name != "min" && e.Name != "max" || len(e.Args) != 1 || e.Args[0].Kind != sqltext.Column {
+				continue
+			}
+			return b, []SortKey{{Key: Key{Expr: e.Args[0]}, Text: e.Args[0].Text(), Desc: e.Name == "max"}}
+		}
+	}
+	return nil, nil
 }
 
 // faultOf is the rule by which the page loses or repeats rows whatever the data,

@@ -20,7 +20,7 @@ func TestPages(t *testing.T) {
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "volatile output": volatileOutput, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
-		"words": words, "unsaid": unsaid,
+		"words": words, "unsaid": unsaid, "extremes": extremes,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
 	}
@@ -397,7 +397,7 @@ func reasons(t *testing.T, judge judgeFunc) {
 		"select i.id from issues i join issues k on k.id = $1 and (i.created_at > k.created_at or (i.created_at = k.created_at and i.id > k.id)) order by i.created_at, i.id limit 20":                      "ON of a join",
 		"select id, due from issues where (due > $1 or (due = $1 and id > $2)) is not false order by due, id limit 20":                                                                                      "due may be NULL",
 		"select id from issues where (created_at < $1 or (created_at = $1 and id <= $2)) is not true order by created_at, id limit 20":                                                                      "IS NOT TRUE",
-		"select min(created_at) from issues where created_at > $1 or created_at = $1":                                                                                                                       "no ORDER BY and LIMIT",
+		"select min(created_at) from issues where created_at > vol($1) or created_at = vol($1)":                                                                                                             "no ORDER BY and LIMIT",
 	} {
 		r := judge(sql, Options{}, nil)
 		said := func(x Rejected) bool { return strings.Contains(x.Why, want) }
@@ -410,6 +410,30 @@ func reasons(t *testing.T, judge judgeFunc) {
 		}
 		if f := find(r, "cursor-null-branch"); f != nil && strings.HasPrefix(f.Action, "split the statement") && want != "under a name of its own" {
 			t.Errorf("%s\nadvises what would change the rows: %s", sql, f.Action)
+		}
+	}
+}
+
+// extremes are min and max, which the server reads as a page of one row.
+func extremes(t *testing.T, judge judgeFunc) {
+	for sql, bound := range map[string]string{
+		"select min(created_at) from issues where created_at > $1 or created_at = $1":                                               "created_at >= $1",
+		"select min(created_at) from issues where created_at > $1 or (created_at = $1 and id > $2)":                                 "created_at >= $1",
+		"select max(i.created_at) as newest from issues i where (i.created_at < $1 or (i.created_at = $1 and i.id < $2))":           "i.created_at <= $1",
+		"select x from (select max(created_at) x from issues where created_at < $1 or (created_at = $1 and id < $2)) y":             "created_at <= $1",
+		"select (select min(created_at) from issues where created_at > $1 or (created_at = $1 and id > u.id)) from users u limit 5": "created_at >= $1",
+		"select kind, min(created_at) from issues where created_at > $1 or (created_at = $1 and id > $2) group by kind":             "",
+		"select count(created_at) from issues where created_at > $1 or (created_at = $1 and id > $2)":                               "",
+	} {
+		r := judge(sql, Options{Analyze: true}, nil)
+		if bound == "" {
+			if r.Fix != nil || severe(r) {
+				t.Errorf("%s\n%s %+v, fix %+v", sql, r.Verdict, r.Findings, r.Fix)
+			}
+			continue
+		}
+		if r.Fix == nil || r.Fix.Kind != string(AddBound) || !strings.Contains(r.Fix.SQL, bound+" and (") || r.Fix.After.Starts != "cursor" || r.Fix.Equivalent != Proved || len(r.Fix.Assumes) > 0 {
+			t.Errorf("%s\n%s, fix %+v, tried %v", sql, r.Verdict, r.Fix, r.Tried)
 		}
 	}
 }
