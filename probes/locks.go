@@ -20,7 +20,8 @@ type Locks struct {
 	// Waits are the answers of pg_blocking_pids: for the oldest waiters at most,
 	// each from an instant of its own.
 	Waits []LockWait
-	// Rows are the lock entries that matter, of one instant (DetailAt). They may
+	// Rows are the lock entries that matter, of one instant (DetailAt): of what somebody
+	// waits for, and where that is a relation, strong locks on others. They may
 	// be older than At, see DetailAge: by seconds in a ReadDetail, where nobody's
 	// answer or statement has changed since, by any time in a ReadEdges.
 	Rows       []LockRow
@@ -86,6 +87,16 @@ type LockRow struct {
 	WaitStart time.Time // of this wait; zero: not waiting, or not yet stamped
 }
 
+// FirstUser is the oid from which on relations are not of the system's catalogs, whose
+// locks do not last as long as their rows'.
+const FirstUser = 16384
+
+// Strong reports whether the entry keeps writers, and perhaps readers, from a table or
+// index of the users: who holds it, or is to get it before them.
+func (r *LockRow) Strong() bool {
+	return r.Tag.Type == "relation" && r.Tag.Relation >= FirstUser && r.Mode >= ShareLock
+}
+
 // LockTag names what is locked, as the columns of pg_locks do. It is
 // comparable; columns that are null for a type are zero.
 type LockTag struct {
@@ -145,6 +156,8 @@ type ObjectName struct {
 	Late     bool   // … and looks for others once the entry is made: of an exclusion or a deferrable constraint
 	Sequence bool
 	Triggers bool // a table with triggers of its users
+	Children bool // a table with partitions, or that others inherit from
+	Tied     bool // a table that foreign keys tie to another
 	// Keys are the columns that a table's unique indexes and exclusion constraints depend on,
 	// quoted as SQL would, commas between them; a * stands for a generated one, which an
 	// update of others may change.

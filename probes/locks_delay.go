@@ -34,7 +34,7 @@ func (r *lockReader) delays(ctx context.Context, l *Locks) {
 	for i := range l.Progress {
 		p := &l.Progress[i]
 		left, next := p.LockersTotal-p.LockersDone, waitsAgain(p)
-		if left < 1 || left < 2 && next == never || asked == mostDelays {
+		if left < 1 || left < 2 && next == never && !strings.HasPrefix(p.Phase, "waiting for writers") || asked == mostDelays {
 			continue
 		}
 		asked++
@@ -64,11 +64,14 @@ func (d delayed) same(e delayed) bool {
 // delay makes a pass for d, and leaves it as it is when that fails.
 func (r *lockReader) delay(ctx context.Context, at time.Time, d *delayed, table uint32, all int) {
 	p := &d.of
-	next, others := waitsAgain(p), 0
+	next, others, snapshots := waitsAgain(p), 0, 0
 	if next == forAny {
 		others = 1
 	}
-	rows, err := r.run(ctx, nameTimeout, "locks_delay", storm, p.PID, p.Database, table, all, r.own(), others)
+	if strings.HasPrefix(p.Phase, "waiting for writers") { // old snapshots come after them
+		snapshots = 1
+	}
+	rows, err := r.run(ctx, nameTimeout, "locks_delay", storm, p.PID, p.Database, table, all, r.own(), others, snapshots)
 	if err != nil {
 		return
 	}

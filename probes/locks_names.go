@@ -23,6 +23,9 @@ const (
 	nameRetry   = 10 * time.Second
 )
 
+// mostStrong relations that nobody waits for are named.
+const mostStrong = 100
+
 // nameCache keeps names of what locks are about. Names come best effort: the
 // statement that reads them may itself have to wait for somebody's DDL.
 type nameCache struct {
@@ -58,13 +61,18 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 	}
 	r.touch(ctx, l)
 	r.nested(ctx, l)
-	contended := map[LockTag]bool{}
+	matters, strong := map[LockTag]bool{}, 0
 	for i := range l.Rows {
-		if !l.Rows[i].Granted {
-			contended[l.Rows[i].Tag] = true
+		x := &l.Rows[i]
+		if x.Strong() && x.Granted && strong < mostStrong {
+			matters[x.Tag] = true
+			strong++
+		}
+		if !x.Granted {
+			matters[x.Tag] = true
 		}
 	}
-	r.resolve(ctx, l, func(t LockTag) bool { return contended[t] || t.Type == "tuple" })
+	r.resolve(ctx, l, func(t LockTag) bool { return matters[t] || t.Type == "tuple" })
 }
 
 // nested looks which of those who may keep locks have subtransactions.
@@ -233,6 +241,7 @@ func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectNa
 		o.Name, o.Parent, o.Unique = rows.Text(2), rows.OID(3), rows.Bool(4)
 		o.Sequence, o.Triggers = rows.Text(5) == "S", rows.Bool(6)
 		o.Late, o.Keys, o.Whole = rows.Bool(7), rows.Text(8), rows.Text(9)
+		o.Children, o.Tied = rows.Bool(10), rows.Bool(11)
 		found[k] = o
 	}
 	for k := range want {

@@ -1,6 +1,6 @@
 -- Lock entries that explain known edges: all requests, the entries of given
--- blockers outside of the fast path, tuple locks, prepared transactions. One
--- streamed pass: the cheapest there is on a large lock table.
+-- blockers outside of the fast path, tuple locks, prepared transactions; and where
+-- somebody waits for a relation, who keeps others from another one. One streamed pass: the cheapest there is on a large lock table.
 -- Since 14. No privilege.
 -- Parameters: $1 do not touch the lock manager while this many sessions queue
 --   for its own latches; $2 pids that block a waiter for a relation; $3 pids that
@@ -25,5 +25,7 @@ select 1, (x.s).locktype, (x.s).database::bigint, (x.s).relation::bigint, (x.s).
 from g, lateral (select pg_catalog.pg_lock_status() as s where g.queuing < $1::int offset 0) x
 where (x.s).mode <> 'SIReadLock'
   and (not (x.s).granted or (x.s).pid is null or (x.s).locktype = 'tuple'
+       or ((x.s).locktype = 'relation' and (x.s).relation >= 16384::oid and pg_catalog.cardinality($2::int[]) > 0
+           and (x.s).mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'))
        or (not (x.s).fastpath and (((x.s).locktype = 'relation' and (x.s).pid = any ($2::int[]))
                                 or ((x.s).locktype <> 'relation' and (x.s).pid = any ($3::int[])))))

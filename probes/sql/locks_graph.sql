@@ -1,6 +1,7 @@
 -- Lock entries of contended objects, of one instant: every holder and waiter of
 -- what somebody waits for, tuple locks (they name the row a waiter is after) and
--- the own xid of prepared transactions.
+-- the own xid of prepared transactions; and where somebody waits for a relation, who
+-- keeps others from another one.
 -- Since 14. No privilege.
 -- Parameters: $1 do not touch the lock manager while this many sessions queue
 --   for its own latches, 0: not asked, they were counted a moment ago; $2 1: keep
@@ -36,6 +37,11 @@ k as (
    and l.objid is not distinct from w.objid and l.objsubid is not distinct from w.objsubid
   union all
   select l.* from l where l.granted and (l.locktype = 'tuple' or (l.pid is null and l.locktype = 'transactionid'))
+  union all
+  select l.* from l
+  where l.granted and l.locktype = 'relation' and l.relation >= 16384::oid and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    and exists (select from w where w.locktype = 'relation')
+    and (l.database, l.relation) not in (select w.database, w.relation from w where w.locktype = 'relation')
 )
 select 0 as row, null::text as locktype, null::bigint as database, null::bigint as relation, null::int as page, null::int as tuple,
        null::text as virtualxid, null::text as transactionid, null::bigint as classid, null::bigint as objid, null::int as objsubid,

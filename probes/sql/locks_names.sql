@@ -17,10 +17,12 @@ select 1259 as class, c.oid, pg_catalog.quote_ident(n.nspname) || '.' || pg_cata
                 where x.n <= k.indnkeyatts), '|')
         from pg_catalog.pg_index k
         where k.indrelid = c.oid and k.indisunique and k.indimmediate and k.indisvalid and k.indpred is null and k.indexprs is null
-          and c.relkind = 'r' and not c.relhassubclass) as whole
+          and c.relkind = 'r' and not c.relhassubclass) as whole,
+       c.relhassubclass as children,
+       exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and t.tgconstrrelid not in (0, c.oid)) as tied
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace left join pg_catalog.pg_index i on i.indexrelid = c.oid
 where c.oid = any ($1::oid[])
 union all
-select 2615, n.oid, pg_catalog.quote_ident(n.nspname), 0, false, '', false, false, null, null from pg_catalog.pg_namespace n where n.oid = any ($2::oid[])
+select 2615, n.oid, pg_catalog.quote_ident(n.nspname), 0, false, '', false, false, null, null, false, false from pg_catalog.pg_namespace n where n.oid = any ($2::oid[])
 union all
-select 6100, s.oid, pg_catalog.quote_ident(s.subname), 0, false, '', false, false, null, null from pg_catalog.pg_subscription s where s.oid = any ($3::oid[])
+select 6100, s.oid, pg_catalog.quote_ident(s.subname), 0, false, '', false, false, null, null, false, false from pg_catalog.pg_subscription s where s.oid = any ($3::oid[])

@@ -47,6 +47,7 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 			o.words = f.names.object(o.tag)
 		}
 	}
+	f.findKeepers(l)
 	f.g.queueUp(l.Progress)
 	f.g.safeWaits(l)
 	f.g.facts(s, l)

@@ -10,6 +10,9 @@ import (
 // queueUp marks those whose progress says that other transactions follow the one
 // they wait for now, and who these are where that is known.
 func (g *graph) queueUp(all []probes.Progress) {
+	for p := range g.procs { // a DETACH or DROP INDEX CONCURRENTLY does not say how far it is
+		g.procs[p].unknown = g.waitsForVXID(p) && !slices.ContainsFunc(all, func(x probes.Progress) bool { return g.pids[x.PID] == p })
+	}
 	for i := range all {
 		x := &all[i]
 		p, ok := g.pids[x.PID]

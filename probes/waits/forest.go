@@ -52,6 +52,8 @@ type Forest struct {
 	edges   []Edge                   // of the nodes
 	prog    map[int]*probes.Progress // by pid
 	keys    map[*wait]uint32         // see keyOf
+	keepers map[probes.LockTag][]keeper
+	comes   map[coming]bool
 }
 
 // Tree is a root and everybody who waits for it.

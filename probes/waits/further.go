@@ -20,6 +20,7 @@ type want struct {
 	many    bool // it wants several
 	ordered bool // … keys of one row, which all come to in the same order
 	fresh   bool // it has nothing from before its statement
+	beyond  bool // it wants rows of other tables, too: of partitions
 }
 
 // further leaves as sure of those found who want rows and keys of one table as many as
@@ -78,10 +79,10 @@ func part(all []want) (rows, keys []want) {
 // all but one, and this one, too, if somebody else has some, or if two may wait for
 // each other in the end.
 func (s *simulation) leaveSure(all []want, doubt map[int]bool, held func(but map[int]bool) bool) {
-	in, many, ordered, fresh := map[int]bool{}, 0, true, true
+	in, many, ordered, fresh, beyond := map[int]bool{}, 0, true, true, false
 	for _, w := range all {
 		in[w.p] = w.sure || w.inserts
-		fresh = fresh && w.fresh
+		fresh, beyond = fresh && w.fresh, beyond || w.beyond
 		if w.many {
 			many++
 			ordered = ordered && w.ordered
@@ -90,7 +91,7 @@ func (s *simulation) leaveSure(all []want, doubt map[int]bool, held func(but map
 	if many == 0 {
 		return
 	}
-	none := held(in) || len(all) > 1 && (!fresh || many > 1 && !ordered)
+	none := beyond || held(in) || len(all) > 1 && (!fresh || many > 1 && !ordered)
 	for _, w := range all {
 		if w.sure && (none || doubt[w.p]) {
 			doubt[w.p] = true
@@ -114,11 +115,13 @@ func (f *Forest) wants(p int) map[probes.LockTag]want {
 	}
 	x := want{p: p, many: true, fresh: f.fresh(p)}
 	if row, ok := f.g.row[w.pid]; ok {
-		if row.Relation < firstUser {
+		if row.Relation < probes.FirstUser {
 			return nil
 		}
 		t := probes.LockTag{Type: "relation", Database: row.Database, Relation: row.Relation}
 		x.many = !f.comesToOne(query, clipped, t, f.touched.mode[w.pid] == probes.AccessShareLock)
+		o := f.touched.named[t]
+		x.beyond = x.many && o != nil && !clipped && !mentions(query, o.Name)
 		return map[probes.LockTag]want{t: x}
 	}
 	x.inserts = onlyInserts(query, clipped)
@@ -147,12 +150,16 @@ func (f *Forest) comesToOne(query string, clipped bool, t probes.LockTag, refere
 	return one(query, clipped, f.touched.named[t]) || references && insertsOne(query, clipped)
 }
 
-// keysOf counts the unique indexes of a table among what a statement writes to.
+// keysOf counts the unique indexes of a table among what a statement writes to; one that
+// is late twice, for an entry of it may be in the way of several.
 func (f *Forest) keysOf(writes []probes.LockTag, table probes.LockTag) int {
 	n := 0
 	for _, t := range writes {
 		o := f.touched.named[t]
 		if o == nil && t != table || o != nil && o.Parent == table.Relation && o.Unique {
+			n++
+		}
+		if o != nil && o.Parent == table.Relation && o.Late {
 			n++
 		}
 	}

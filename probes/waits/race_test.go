@@ -28,7 +28,7 @@ type races struct {
 	mon     *pgx.Conn
 	sampler *probes.Sampler
 
-	exact, ranges, ran, gates, shared, many, circles int
+	exact, ranges, ran, gates, shared, many, circles, about int
 }
 
 type racer struct {
@@ -65,7 +65,7 @@ func TestRaces(t *testing.T) {
 		for i := 0; (i < n || i < 20*n && !told()) && !t.Failed(); i++ {
 			r.round()
 		}
-		t.Logf("%d exact figures, %d ranges, %d sessions ran; %d rounds about a table, %d about shared rows, %d about several, %d about circles", r.exact, r.ranges, r.ran, r.gates, r.shared, r.many, r.circles)
+		t.Logf("%d exact figures, %d ranges, %d sessions ran; %d rounds about a table, %d about shared rows, %d about several, %d about circles, %d about several tables", r.exact, r.ranges, r.ran, r.gates, r.shared, r.many, r.circles, r.about)
 		if !told() && !t.Failed() {
 			t.Errorf("nothing is told")
 		}
@@ -93,8 +93,10 @@ func (r *races) exec(sql string) {
 // open makes the tables and so many sessions, each inside BEGIN.
 func (r *races) open(n int) []*racer {
 	r.t.Helper()
-	r.exec(`drop table if exists r, u, w, item, kid, two cascade; create table two(a int primary key, b int unique); create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g union all select g, 0 from generate_series(101, 108) g;
+	r.exec(`drop table if exists r, u, w, item, kid, two, part cascade; create table two(a int primary key, b int unique); create table r(id int primary key, v int); insert into r select g, 0 from generate_series(1, 3) g union all select g, 0 from generate_series(101, 108) g;
 		create table u(id int primary key); create table w(id serial primary key, mail text unique); create table item(id serial primary key, r int); create table kid(r int references r);
+		create table part(id int) partition by range (id); create table part1 partition of part for values from (0) to (10); create table part2 partition of part for values from (10) to (20);
+		insert into part values (1), (11); create view seen as select from r, u;
 		create or replace function bump() returns trigger language plpgsql as 'begin update r set v = v + 1 where id = new.r; return new; end';
 		create trigger bump after insert on item for each row execute function bump()`)
 	all := make([]*racer, n)
@@ -133,7 +135,7 @@ func (r *races) do(all []*racer, x *racer, sql string) {
 func (r *races) round() {
 	all := r.open(racers + 2)
 	defer r.close(all)
-	switch r.rng.IntN(5) {
+	switch r.rng.IntN(6) {
 	case 0:
 		r.gate(all)
 		return
@@ -145,6 +147,9 @@ func (r *races) round() {
 		return
 	case 3:
 		r.circling(all)
+		return
+	case 4:
+		r.tables(all)
 		return
 	}
 	first, holder, rest := all[0], all[1], all[2:]

@@ -70,10 +70,6 @@ func (f *Forest) modesOf(n *Node, row probes.LockTag) (table probes.LockTag, sha
 	return table, slices.Contains(f.touched.shares[table], b), slices.Contains(f.touched.writes[b], table)
 }
 
-// firstUser is the oid from which on relations are not of the system's catalogs, whose
-// locks do not last as long as their rows'.
-const firstUser = 16384
-
 // untold reports whether it is not known who else may have the row locked that n waits
 // for: the modes of its table were not read, or not since the blocker has it.
 func (f *Forest) untold(n *Node) bool {
@@ -81,7 +77,7 @@ func (f *Forest) untold(n *Node) bool {
 		return false
 	}
 	row, ok := f.g.row[n.Edge.WaiterPID]
-	if !ok || f.wantsShare(n) || row.Relation < firstUser {
+	if !ok || f.wantsShare(n) || row.Relation < probes.FirstUser {
 		return false
 	}
 	_, shares, writes := f.modesOf(n, row)

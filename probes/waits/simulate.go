@@ -191,7 +191,7 @@ func (s *simulation) settle(p int, turn bool) {
 		s.found = append(s.found, p)
 		s.free[p] = true
 		s.leave(p)
-	case s.g.procs[p].more, s.passing(p), s.shared(p), s.delaysItself(p), s.waitsAgain(p):
+	case s.g.procs[p].more, s.passing(p), s.stops(p), s.shared(p), s.delaysItself(p), s.waitsAgain(p):
 		s.unsure = append(s.unsure, p)
 	case s.races(p):
 		s.racers = append(s.racers, p)

@@ -165,10 +165,13 @@ func (f *Forest) unless(t *Tree) string {
 	}
 	for _, n := range t.Root.Children {
 		p := f.prog[n.Key.PID]
-		if p == nil || n.Edge == nil || n.Edge.LockType != "virtualxid" {
+		if n.Edge == nil || n.Edge.LockType != "virtualxid" {
 			continue
 		}
 		pr := &f.g.procs[n.proc]
+		if p == nil {
+			return fmt.Sprintf(": %s may wait for others next", n.Key)
+		}
 		if !pr.more {
 			if len(pr.rest) > 0 {
 				return fmt.Sprintf(": %s holds %s up, too", f.then(n), n.Key)
