@@ -46,6 +46,7 @@ type Locks struct {
 	Nested        []int     // of Procs, who have subtransactions that wrote, open or released; 16 and later
 	Progress      []Progress
 	Names         []ObjectName
+	Nameless      bool // names were not to be had in time: one that is not in Names may have one
 }
 
 // DetailAge is how much older the lock entries are than the waits.
@@ -156,7 +157,7 @@ type ObjectName struct {
 	Late     bool   // … and looks for others once the entry is made: of an exclusion or a deferrable constraint
 	Sequence bool
 	Triggers bool // a table with triggers of its users
-	Children bool // a table with partitions, or that others inherit from
+	Children bool // a table with partitions, or that others inherit from, or a view of others
 	Tied     bool // a table that foreign keys tie to another
 	// Keys are the columns that a table's unique indexes and exclusion constraints depend on,
 	// quoted as SQL would, commas between them; a * stands for a generated one, which an

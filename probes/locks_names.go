@@ -222,17 +222,18 @@ func (r *lockReader) resolve(ctx context.Context, l *Locks, matters func(LockTag
 			}
 		}
 	}
-	if len(missing) > 0 && !l.At.Before(r.names.pause) {
-		r.fetchNames(ctx, l, want, missing)
+	if len(missing) > 0 {
+		l.Nameless = l.At.Before(r.names.pause) || !r.fetchNames(ctx, l, want, missing)
 	}
 }
 
-func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectName]bool, missing map[uint32][]uint32) {
+// fetchNames asks for names, and reports whether they came.
+func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectName]bool, missing map[uint32][]uint32) bool {
 	list := func(class uint32) []uint32 { return append([]uint32{}, missing[class]...) }
 	rows, err := r.run(ctx, nameTimeout, "locks_names", list(classRelation), list(classNamespace), list(classSubscription))
 	if err != nil {
 		r.names.pause = l.At.Add(nameRetry)
-		return
+		return false
 	}
 	found := map[ObjectName]ObjectName{}
 	for rows.Next() {
@@ -262,6 +263,7 @@ func (r *lockReader) fetchNames(ctx context.Context, l *Locks, want map[ObjectNa
 			l.Names = append(l.Names, o)
 		}
 	}
+	return true
 }
 
 // wantedNames are the keys of all that tags and progress name.

@@ -18,7 +18,7 @@ select 1259 as class, c.oid, pg_catalog.quote_ident(n.nspname) || '.' || pg_cata
         from pg_catalog.pg_index k
         where k.indrelid = c.oid and k.indisunique and k.indimmediate and k.indisvalid and k.indpred is null and k.indexprs is null
           and c.relkind = 'r' and not c.relhassubclass) as whole,
-       c.relhassubclass as children,
+       c.relhassubclass or c.relkind = 'v' as children,
        exists (select from pg_catalog.pg_trigger t where t.tgrelid = c.oid and t.tgconstrrelid not in (0, c.oid)) as tied
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace left join pg_catalog.pg_index i on i.indexrelid = c.oid
 where c.oid = any ($1::oid[])

@@ -25,7 +25,7 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 	if s != nil && !l.At.IsZero() {
 		f.Age = max(0, s.At.Sub(l.At))
 	}
-	f.names = newNames(l)
+	f.names, f.nameless = newNames(l), l.Nameless
 	f.touched, f.unled = newTouched(l, f.names), l.Unled
 	f.nested = map[int]bool{}
 	for _, pid := range l.Nested {

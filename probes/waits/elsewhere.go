@@ -42,9 +42,13 @@ func (f *Forest) findKeepers(l *probes.Locks) {
 	}
 }
 
-// stops reports whether p, once it has the table that it waits for, may stop at another.
+// stops reports whether p, once it has the table or the advisory key that it waits for,
+// may stop at another.
 func (s *simulation) stops(p int) bool {
 	return slices.ContainsFunc(s.g.procs[p].waits, func(w *wait) bool {
+		if w.shape.Type == "advisory" {
+			return s.f.severalKeys(w)
+		}
 		if w.shape.Type != "relation" || w.shape.Relation < probes.FirstUser {
 			return false
 		}
@@ -80,8 +84,13 @@ func (f *Forest) hasMore(w *wait) bool {
 	if s == nil || s.Query == "" {
 		return false
 	}
+	if o != nil && !s.QueryClipped && !mentions(s.Query, o.Name) {
+		return true
+	}
 	q := statement(s.Query, s.QueryClipped)
-	return len(q) > 1 && (slices.ContainsFunc(q, func(t token) bool { return t.is("references") }) ||
+	return len(q) > 1 && (slices.ContainsFunc(q, func(t token) bool {
+		return t.is("references") || t.is("drop", "truncate") && o != nil && o.Tied // foreign keys lock the other table
+	}) ||
 		q[0].is("drop", "reassign") && q[1].is("schema", "owned", "extension") ||
 		q[0].is("drop", "truncate", "lock", "vacuum", "analyze") && !last(q, o))
 }
@@ -99,6 +108,20 @@ func last(q []token, o *probes.ObjectName) bool {
 	}
 	name, _ := named(end)
 	return o != nil && sameTable(name, o.Name)
+}
+
+// severalKeys reports whether w's statement asks for several advisory keys by its text.
+func (f *Forest) severalKeys(w *wait) bool {
+	s, n := f.g.procs[w.proc].session, 0
+	if s == nil {
+		return false
+	}
+	for _, word := range words(s.Query) {
+		if strings.Contains(word, "advisory") && strings.Contains(word, "lock") {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // coming is the question whether a wait's statement comes to another table.
@@ -125,7 +148,10 @@ func (f *Forest) comesTo(w *wait, other probes.LockTag) bool {
 func (f *Forest) wantsToo(w *wait, other probes.LockTag) bool {
 	name := func(oid uint32) *probes.ObjectName { return f.names[nameKey{other.Database, classRelation, oid}] }
 	o, mine := name(other.Relation), name(w.shape.Relation)
-	if o == nil || strings.HasPrefix(o.Name, "pg_") {
+	if o == nil {
+		return f.nameless
+	}
+	if strings.HasPrefix(o.Name, "pg_") {
 		return false
 	}
 	if o.Parent != 0 {
@@ -133,12 +159,12 @@ func (f *Forest) wantsToo(w *wait, other probes.LockTag) bool {
 			return true
 		}
 		if o = name(o.Parent); o == nil {
-			return false
+			return f.nameless
 		}
 	}
 	s := f.g.procs[w.proc].session
 	if s == nil || s.Query == "" || mine == nil {
-		return false
+		return f.nameless
 	}
 	writes := w.mode > probes.AccessShareLock
 	return s.QueryClipped || mine.Children || writes && (mine.Tied || mine.Triggers) || !mentions(s.Query, mine.Name) || mentions(s.Query, o.Name)

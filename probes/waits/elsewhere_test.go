@@ -37,8 +37,13 @@ func TestStopsElsewhere(t *testing.T) {
 		{"another's temporary table", "1 AX t1\n2 AX t5\n3 AS t1 @1", "select * from a, b", 1, "1-1"},
 		{"one too new to be seen", "1 AX t1\n2 AX t9\n3 AS t1 @1", "select * from a, b", 1, "1-1"},
 		{"a DDL about several", "1 AS t1\n3 AX t1 @1", "drop table a, b", 1, "0-1"},
-		{"a DDL about several, and it waits for the last", "1 AS t1\n3 AX t1 @1", "drop table b, public.a", 1, "1-1"},
+		{"a DDL about several, and it waits for the last", "1 AS t2\n3 AX t2 @1", "drop table a, public.b", 1, "1-1"},
 		{"a DDL about one", "1 AS t1\n3 AX t1 @1", "alter table a add x int, add y int", 1, "1-1"},
+		{"several advisory keys", "1 X a1\n3 X a1 @1", "select pg_advisory_lock(1), pg_advisory_lock(2)", 1, "0-1"},
+		{"one advisory key", "1 X a1\n3 X a1 @1", "select pg_advisory_lock(1)", 1, "1-1"},
+		{"a lock of a view", "1 RX t1\n3 S t1 @1", "lock table v in share mode", 1, "0-1"},
+		{"a table with foreign keys is dropped", "1 RX t1\n3 AX t1 @1", "drop table a", 1, "0-1"},
+		{"a table without is dropped", "1 RX t2\n3 AX t2 @1", "drop table b", 1, "1-1"},
 		{"a DDL on partitions", "1 AS t4\n3 AX t4 @1", "alter table whole add x int", 1, "0-1"},
 	} {
 		l := reading(table(t, tt.rows))

@@ -54,6 +54,8 @@ type Forest struct {
 	keys    map[*wait]uint32         // see keyOf
 	keepers map[probes.LockTag][]keeper
 	comes   map[coming]bool
+
+	nameless bool
 }
 
 // Tree is a root and everybody who waits for it.

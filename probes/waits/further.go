@@ -20,7 +20,7 @@ type want struct {
 	many    bool // it wants several
 	ordered bool // … keys of one row, which all come to in the same order
 	fresh   bool // it has nothing from before its statement
-	beyond  bool // it wants rows of other tables, too: of partitions
+	beyond  bool // it wants rows of other tables, too, or of partitions
 }
 
 // further leaves as sure of those found who want rows and keys of one table as many as
@@ -121,7 +121,7 @@ func (f *Forest) wants(p int) map[probes.LockTag]want {
 		t := probes.LockTag{Type: "relation", Database: row.Database, Relation: row.Relation}
 		x.many = !f.comesToOne(query, clipped, t, f.touched.mode[w.pid] == probes.AccessShareLock)
 		o := f.touched.named[t]
-		x.beyond = x.many && o != nil && !clipped && !mentions(query, o.Name)
+		x.beyond = x.many && o != nil && !clipped && (!mentions(query, o.Name) || namesOther(statement(query, clipped), o))
 		return map[probes.LockTag]want{t: x}
 	}
 	x.inserts = onlyInserts(query, clipped)

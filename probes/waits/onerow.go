@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -11,37 +12,52 @@ import (
 // compared with constants or parameters, and no column of one is set. What it does not
 // understand is not one.
 func one(query string, clipped bool, o *probes.ObjectName) bool {
+	_, ok := oneRow(query, clipped, o)
+	return ok
+}
+
+// rowKey is a row by the values of a unique key; those of one key with other values are
+// other rows.
+type rowKey struct {
+	columns, values string // values "": not told by the text
+}
+
+// oneRow is one, and which row it is.
+func oneRow(query string, clipped bool, o *probes.ObjectName) (key rowKey, ok bool) {
 	q := statement(query, clipped)
 	if len(q) == 0 || o == nil || o.Triggers || slices.ContainsFunc(q[1:], func(t token) bool {
 		return t.is("select", "with", "union", "intersect", "except", "using", "join", "table", "values")
 	}) {
-		return false
+		return rowKey{}, false
 	}
 	var set []token
 	switch q[0].text {
 	case "update":
 		i := atWord(q, "set")
 		if i < 0 || atWord(q, "from") >= 0 {
-			return false
+			return rowKey{}, false
 		}
 		set = setList(q)
 		q = slices.Concat(q[1:i], q[i+1+len(set):])
 	case "delete":
 		if len(q) < 2 || !q[1].is("from") {
-			return false
+			return rowKey{}, false
 		}
 		q = q[2:]
 	case "select":
 		i := atWord(q, "from")
 		if i < 0 || atWord(q, "for") < i {
-			return false
+			return rowKey{}, false
 		}
 		q = q[i+1:]
 	default:
-		return false
+		return rowKey{}, false
 	}
-	alias, cond, ok := from(q, o)
-	return ok && keepsAll(set, o) && fixesKey(fixed(cond, alias), o)
+	alias, cond, found := from(q, o)
+	if !found || !keepsAll(set, o) {
+		return rowKey{}, false
+	}
+	return fixesKey(fixed(cond, alias), o)
 }
 
 // from reads the one table of a statement, which must be o, and its condition.
@@ -79,8 +95,9 @@ func sameTable(table []string, name string) bool {
 	return len(table) > 0 && n >= 0 && slices.Equal(table, full[n:])
 }
 
-// fixed are the columns that a condition compares with constants or parameters.
-func fixed(cond []token, alias []string) []string {
+// fixed are the columns that a condition compares with constants or parameters, and with
+// what: "" a parameter, or a constant of which another may be the equal.
+func fixed(cond []token, alias []string) map[string]string {
 	if in, ok := inner(cond); ok {
 		return fixed(in, alias)
 	}
@@ -89,9 +106,9 @@ func fixed(cond []token, alias []string) []string {
 	}
 	parts := split(cond, func(t token) bool { return t.is("and") })
 	if len(parts) > 1 {
-		var out []string
+		out := map[string]string{}
 		for _, p := range parts {
-			out = append(out, fixed(p, alias)...)
+			maps.Copy(out, fixed(p, alias))
 		}
 		return out
 	}
@@ -106,10 +123,36 @@ func fixed(cond []token, alias []string) []string {
 		}
 		of, last := column[:len(column)-1], column[len(column)-1]
 		if len(of) == 0 || len(of) <= len(alias) && slices.Equal(of, alias[len(alias)-len(of):]) {
-			return []string{last}
+			return map[string]string{last: plain(sides[1-i])}
 		}
 	}
 	return nil
+}
+
+// plain is a constant whose equals, whatever its type, have the same text: an integer or a
+// UUID as the server writes it. "" another.
+func plain(ts []token) string {
+	for {
+		in, ok := inner(ts)
+		if !ok {
+			break
+		}
+		ts = in
+	}
+	if len(ts) != 1 || len(ts[0].text) == 0 {
+		return ""
+	}
+	text := ts[0].text
+	for i := range text {
+		uuid := len(text) == 36 && (text[i] >= 'a' && text[i] <= 'f' || text[i] == '-')
+		if !digit(text[i]) && !uuid {
+			return ""
+		}
+	}
+	if text[0] == '0' && len(text) > 1 && len(text) != 36 {
+		return ""
+	}
+	return text
 }
 
 // constant reports whether ts is a constant or a parameter, with a cast or without.
@@ -133,15 +176,32 @@ func constant(ts []token) bool {
 	return len(kind) > 0 && len(rest) == 0
 }
 
-// fixesKey reports whether all columns of a unique key of o are among those fixed.
-func fixesKey(columns []string, o *probes.ObjectName) bool {
-	ts, ok := tokens(o.Whole)
-	if !ok || len(ts) == 0 {
-		return false
+// fixesKey looks for a unique key of o whose columns are all fixed, best one whose values
+// are told.
+func fixesKey(columns map[string]string, o *probes.ObjectName) (key rowKey, ok bool) {
+	ts, read := tokens(o.Whole)
+	if !read || len(ts) == 0 {
+		return rowKey{}, false
 	}
-	return slices.ContainsFunc(split(ts, func(t token) bool { return t.sign("|") }), func(key []token) bool {
-		return !slices.ContainsFunc(key, func(t token) bool { return t.name() && !slices.Contains(columns, t.text) })
-	})
+	for _, names := range split(ts, func(t token) bool { return t.sign("|") }) {
+		var k rowKey
+		all, told := true, true
+		for _, t := range names {
+			if !t.name() {
+				continue
+			}
+			value, has := columns[t.text]
+			all, told = all && has, told && value != ""
+			k.columns, k.values = k.columns+t.text+"\x00", k.values+value+"\x00"
+		}
+		if !told {
+			k.values = ""
+		}
+		if all && (!ok || told && key.values == "") {
+			key, ok = k, true
+		}
+	}
+	return key, ok
 }
 
 // setList is the list behind SET, columns and values.
@@ -189,4 +249,43 @@ func insertsOne(query string, clipped bool) bool {
 func locksTable(query string, clipped bool) bool {
 	q := statement(query, clipped)
 	return len(q) > 0 && q[0].is("lock")
+}
+
+// namesOther reports whether a statement reads or writes another table than o by its text.
+func namesOther(q []token, o *probes.ObjectName) bool {
+	tableAt := func(i int) (string, bool) { // a name, and whether it is another's
+		if i < len(q) && q[i].is("only", "lateral") {
+			i++
+		}
+		name, rest := named(q[min(i, len(q)):])
+		if len(name) == 0 || len(rest) > 0 && rest[0].sign("(") {
+			return "", false
+		}
+		return name[len(name)-1], !sameTable(name, o.Name)
+	}
+	with := map[string]bool{} // names that WITH gives
+	for i := 1; i < len(q)-1; i++ {
+		if q[i].is("as") && (q[i+1].sign("(") || q[i+1].is("materialized", "not")) {
+			with[q[i-1].text] = true
+		}
+	}
+	for i, t := range q {
+		before := token{}
+		if i > 0 {
+			before = q[i-1]
+		}
+		if !t.is("from", "join", "into", "using", "update") || before.is("distinct", "for", "key", "do") {
+			continue
+		}
+		if name, other := tableAt(i + 1); other && !with[name] {
+			return true
+		}
+		rest := q[i+1:]
+		if end := at(rest, func(t token) bool { return !t.name() && !t.sign(".") }); end >= 0 && end <= 5 && rest[end].sign(",") {
+			if name, other := tableAt(i + 1 + end + 1); other && !with[name] {
+				return true
+			}
+		}
+	}
+	return false
 }

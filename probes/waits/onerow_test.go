@@ -71,3 +71,50 @@ func TestOne(t *testing.T) {
 		t.Error("one row of a text that is cut")
 	}
 }
+
+// TestNamesOther: whether a statement is about more tables than one.
+func TestNamesOther(t *testing.T) {
+	o := &probes.ObjectName{Name: "public.t"}
+	for query, want := range map[string]bool{
+		"delete from t": false, "update only public.t set a = 1, b = 2": false, "select from t x, t y for update": false,
+		"with n as (select id from t for update skip locked) update t set a = 1 from n where n.id = t.id": false,
+		"select * from t where a is distinct from b for no key update":                                    false,
+		"insert into t values (1) on conflict (id) do update set a = 1":                                   false,
+		"select * from t, generate_series(1, 3) for update":                                               false,
+		"select from t join u using (id) for update":                                                      true,
+		"select from t as x, s.u for update":                                                              true,
+		"update t set a = 1 from u where u.id = t.id":                                                     true,
+		"delete from t using u where u.id = t.id":                                                         true,
+		"with a as (update u set a = 1) update t set a = 1":                                               true,
+		"update t set a = (select max(a) from u)":                                                         true,
+	} {
+		if got := namesOther(statement(query, false), o); got != want {
+			t.Errorf("%s: got %v, want %v", query, got, want)
+		}
+	}
+}
+
+// TestOtherRows: two statements come to different rows where their texts say so.
+func TestOtherRows(t *testing.T) {
+	o := &probes.ObjectName{Name: "public.t", Keys: "id,mail", Whole: "id|mail"}
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"id = 1", "id = 2", true},
+		{"id = '1'", "id = (2) and v = 3", true},
+		{"id = 'f47ac10b-58cc-4372-a567-0e02b2c3d479'", "id = 'f47ac10b-58cc-4372-a567-0e02b2c3d470'", true},
+		{"id = 1", "id = 1", false},
+		{"id = 1", "id = '01'", false},
+		{"id = 1", "id = 1.0", false},
+		{"id = $1", "id = 2", false},
+		{"id = 1", "mail = '2'", false},
+		{"mail = 'a'", "mail = 'A'", false},
+	} {
+		a, okA := oneRow("update t set v = 1 where "+tt.a, false, o)
+		b, okB := oneRow("delete from t where "+tt.b, false, o)
+		if got := a.values != "" && b.values != "" && a.columns == b.columns && a.values != b.values; !okA || !okB || got != tt.want {
+			t.Errorf("%s, %s: got %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

@@ -22,20 +22,50 @@ func (g *graph) forRows(p int) *wait {
 	return nil
 }
 
-// write decides who is sure to run of those that get a table whose rows they want: the
-// first, where nobody who stays may have a row of it.
+// write decides who is sure to run of those that get a table whose rows they want, where
+// nobody who stays may have a row of it: who comes to one row by its text that none of the
+// others comes to, or else the first.
 func (s *simulation) write() {
-	taken := map[probes.LockTag]bool{}
+	tables := map[probes.LockTag][]int{}
+	for _, p := range s.writers {
+		t := *s.g.forRows(p).shape
+		tables[t] = append(tables[t], p)
+	}
+	apart := map[probes.LockTag]bool{}
+	for t, all := range tables {
+		apart[t] = len(all) <= mostApart && s.f.apart(all)
+	}
 	for _, p := range s.writers {
 		w := s.g.forRows(p)
-		if taken[*w.shape] || s.rowsHeld(w) {
+		if s.rowsHeld(w) || p != tables[*w.shape][0] && !apart[*w.shape] {
 			s.unsure = append(s.unsure, p)
 		} else {
 			s.found = append(s.found, p)
 		}
-		taken[*w.shape] = true
 	}
 	s.writers = s.writers[:0]
+}
+
+// mostApart statements are read to tell rows apart.
+const mostApart = 100
+
+// apart reports whether those of ps who get a table come to different rows of it, by their
+// texts.
+func (f *Forest) apart(ps []int) bool {
+	rows := map[rowKey]bool{}
+	columns := ""
+	for _, p := range ps {
+		w, x := f.g.forRows(p), f.g.procs[p].session
+		if x == nil {
+			return false
+		}
+		k, ok := oneRow(x.Query, x.QueryClipped, f.names[nameKey{w.shape.Database, classRelation, w.shape.Relation}])
+		if !ok || k.values == "" || rows[k] || columns != "" && columns != k.columns {
+			return false
+		}
+		rows[k], columns = true, k.columns
+	}
+	return true
 }
 
 // rowsHeld reports whether somebody who stays may have a row of the table that w waits

@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,6 +100,36 @@ func TestShareAfterAWriter(t *testing.T) {
 		f := Build(nil, reading(table(t, "1 X x1\n2 "+mode+" row3\n2 S x1 @1\n3 AX row3 @2\n4 RS row3 @3")), nil)
 		if e := f.WhatIf(Key{PID: 1}); e.Direct != 1 || e.Most != most || len(e.Frees) != 3 {
 			t.Errorf("behind %s: got %+v, want %d at most", mode, e, most)
+		}
+	}
+}
+
+// TestDifferentRows: all of those who get a table are sure to run where their texts say
+// that they want different rows of it.
+func TestDifferentRows(t *testing.T) {
+	const row = "update a set v = 1 where id = "
+	for _, tt := range []struct {
+		name    string
+		queries [3]string
+		want    string
+	}{
+		{"different rows", [3]string{row + "1", row + "2", "delete from a where id = 3"}, "3-3"},
+		{"two of one row", [3]string{row + "1", row + "2", row + "1"}, "1-3"},
+		{"parameters", [3]string{row + "1", row + "$1", row + "3"}, "1-3"},
+		{"all rows", [3]string{row + "1", row + "2", "delete from a"}, "1-3"},
+		{"an insert", [3]string{row + "1", row + "2", "insert into a values (5)"}, "1-3"},
+		{"another key", [3]string{row + "1", row + "2", "update a set v = 1 where no = 3"}, "1-3"},
+	} {
+		l := reading(table(t, "1 AX t1\n2 RX t1 @1\n3 RX t1 @2\n4 RX t1 @3"))
+		l.Names = []probes.ObjectName{{Database: 5, Class: classRelation, OID: 1, Name: "public.a", Keys: "id,no", Whole: "id|no"}}
+		for i := range l.Procs {
+			if pid := l.Procs[i].PID; pid > 1 {
+				l.Procs[i].Query = tt.queries[pid-2]
+			}
+		}
+		e := Build(nil, l, nil).WhatIf(Key{PID: 1})
+		if got := fmt.Sprintf("%d-%d", e.Direct, e.Most); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }
