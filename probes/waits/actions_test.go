@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -62,5 +63,23 @@ func TestCancellingAQueuedMigration(t *testing.T) {
 	}
 	if e := f.WhatIf(Key{PID: 2}); e.Direct != 3 || len(e.Frees) != 3 {
 		t.Errorf("ending 2 frees %+v, want 3 at once: its session's locks go, too", e)
+	}
+}
+
+// TestOrInner: where a migration that has locks already holds up more than the root does,
+// its end is named, too.
+func TestOrInner(t *testing.T) {
+	for rows, want := range map[string]string{
+		"1 AS t1\n2 X x1\n2 AX t1 @1\n3 S x1 @2\n4 AS t1 @3\n5 AS t1 @4": "cancel 1: frees 1 at once, up to 3 in turn; or cancel 2, whose work is lost: frees 3 sessions",
+		"1 X x1\n2 X x2\n2 S x1 @1\n3 S x2 @2":                           "cancel 1: frees 1 at once, up to 1 in turn",
+	} {
+		if got := Build(nil, reading(table(t, rows)), nil).Trees[0].Best.Text; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	l := reading(table(t, "1 SUX t1\n2 AX t1 @1"))
+	l.Procs[0].Kind, l.Procs[0].Query = "autovacuum worker", "autovacuum: VACUUM public.t (to prevent wraparound)"
+	if got := Build(nil, l, nil).Trees[0].Best.Text; !strings.HasPrefix(got, "wait, or cancel 2") {
+		t.Errorf("a vacuum that must not be ended: got %q", got)
 	}
 }

@@ -202,7 +202,9 @@ func (f *Forest) best(t *Tree) Action {
 // cancelled than what it waits for ended, for it has done no work yet.
 func (f *Forest) choose(t *Tree) Action {
 	n, a, end := t.Root, f.advise(t.Root), t.Ends[0]
-	if ddl := f.queuedDDL(t); ddl != nil && !n.Key.Prepared() {
+	if ddl := f.queuedDDL(t); ddl != nil && len(ddl.Frees) == 0 {
+		return Action{Verb: Cancel, Key: ddl.Key, Text: fmt.Sprintf("wait, or cancel %s, the queued %s, and run it later: nobody waits behind it", ddl.Key, what(f.Node(ddl.Key)))}
+	} else if ddl != nil && !n.Key.Prepared() {
 		return Action{Verb: Cancel, Key: ddl.Key, Frees: len(ddl.Frees), Direct: ddl.Direct, Most: ddl.Most, Text: fmt.Sprintf("cancel %s, the queued %s: frees %s and loses no committed work; the root %s: %s",
 			ddl.Key, what(f.Node(ddl.Key)), ddl.figure(), n.Key, end.figure())}
 	}
@@ -248,7 +250,23 @@ func (f *Forest) endRoot(t *Tree, a Advice) Action {
 	case a.Instead != "":
 		act.Text += "; but it " + a.Why + ": " + a.Instead
 	}
+	act.Text += f.orInner(t)
 	return act
+}
+
+// orInner names one within t whose end lets more run at once for sure than the root's may,
+// at the cost of its work; "" nobody.
+func (f *Forest) orInner(t *Tree) string {
+	for _, e := range t.Ends[1:] {
+		n := f.Node(e.Key)
+		if e.Direct <= t.Ends[0].Most || n == nil {
+			return ""
+		}
+		if a := f.advise(n); ending(a.Terminate) && a.Terminate != Harmful && !masked(n.Session) {
+			return fmt.Sprintf("; or %s %s, whose work is lost: frees %s", verb(a), n.Key, a.promise(verb(a), e))
+		}
+	}
+	return ""
 }
 
 // deadlock reports whether t draws a circle that the server will break.
