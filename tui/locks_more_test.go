@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
 )
@@ -136,6 +137,30 @@ func TestNothingIsClaimedWithoutAReading(t *testing.T) {
 	d.has("who waits for whom is not known: no answer within 500 ms")
 	d.hasNot("nobody waits")
 	d.hasNot("0 sessions")
+}
+
+// TestTreesAreMarkedAsTheyAreFound: the mark of a tree here is that of the finding about
+// it on the other screens, however short its waits are.
+func TestTreesAreMarkedAsTheyAreFound(t *testing.T) {
+	s := *recorded(t, "locks")[1]
+	l := *s.Locks
+	l.Rows = slices.Clone(l.Rows)
+	for i := range l.Rows {
+		if !l.Rows[i].WaitStart.IsZero() {
+			l.Rows[i].WaitStart = l.At.Add(-time.Second)
+		}
+	}
+	l.Procs = slices.Clone(l.Procs)
+	for i := range l.Procs {
+		l.Procs[i].QueryStart = l.At.Add(-time.Second)
+	}
+	s.Locks = &l
+	d := bare(t, 120, 50, []*probes.Snapshot{&s})
+	d.press("2")
+	d.has("! 1 waits behind prepared")
+	d.has("~ 5 wait behind 23555")
+	d.press("1")
+	d.has("! 1 session waits behind prepared transaction")
 }
 
 // TestSafeSnapshotAdviceIsAimedAt: the line that says what to end is about that.

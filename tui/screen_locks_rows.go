@@ -64,7 +64,7 @@ func (b *lockRows) tree(t *waits.Tree) {
 	key := nodeKey(t.Root)
 	root := b.branch(t, t.Root)
 	b.head("tree "+key, "", lockRow{tree: t}, b.costs(t, b.forest.Circle(t))...)
-	b.nodes[len(b.nodes)-1].Row.Sign = treeSign(t, b.caps)
+	b.nodes[len(b.nodes)-1].Row.Sign = severity(b.forest.Severity(t, b.caps))
 	if text := shorter(bestText(b.forest, t), b.w-7); text != "" {
 		b.line("best "+key, "", lockRow{tree: t}, theme.Span{Role: theme.OK, Text: b.g.Arrow + " "}, theme.Span{Role: theme.Strong, Text: text})
 	}
@@ -92,19 +92,6 @@ func bestText(f *waits.Forest, t *waits.Tree) string {
 			" (y copies it); in database " + t.Root.Prepared.Database + ", as " + t.Root.Prepared.Owner + " or superuser"
 	}
 	return t.Best.Text
-}
-
-// treeSign: a person notices, or a role has no slot left.
-func treeSign(t *waits.Tree, caps map[string]int) theme.Role {
-	if t.Waited() >= waits.LongWait {
-		return theme.Crit
-	}
-	for r, n := range t.ByRole {
-		if caps[r] > 0 && n >= caps[r] {
-			return theme.Crit
-		}
-	}
-	return theme.Warn
 }
 
 // costs are what a tree costs: victims, the longest wait, the slots by role.

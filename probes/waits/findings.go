@@ -64,7 +64,7 @@ func Findings(f *Forest, caps map[string]int) []probes.Finding {
 		out = append(out, f.treeFindings(t, caps)...)
 	}
 	for _, c := range f.Cycles {
-		out = append(out, f.circle(c))
+		out = append(out, f.circleFindings(c, caps)...)
 	}
 	for _, s := range f.SafeSnapshots {
 		out = append(out, probes.Finding{
@@ -74,8 +74,35 @@ func Findings(f *Forest, caps map[string]int) []probes.Finding {
 			Evidence: map[string]any{"blockers": len(s.Blockers)},
 		})
 	}
+	slices.SortStableFunc(out, worseFirst)
+	return out
+}
+
+func worseFirst(a, b probes.Finding) int {
 	rank := map[probes.Severity]int{probes.Error: 0, probes.Warn: 1, probes.Info: 2}
-	slices.SortStableFunc(out, func(a, b probes.Finding) int { return rank[a.Severity] - rank[b.Severity] })
+	return rank[a.Severity] - rank[b.Severity]
+}
+
+// Severity is that of the worst finding about t, a tree of Drawn.
+func (f *Forest) Severity(t *Tree, caps map[string]int) probes.Severity {
+	if c := f.Circle(t); c != nil {
+		return slices.MinFunc(f.circleFindings(*c, caps), worseFirst).Severity
+	}
+	return slices.MinFunc(f.treeFindings(t, caps), worseFirst).Severity
+}
+
+// circleFindings are of a circle and of the tree that it heads, if it heads one: that
+// others wait is said by the circle, until they have waited for long.
+func (f *Forest) circleFindings(c Cycle, caps map[string]int) []probes.Finding {
+	out := []probes.Finding{f.circle(c)}
+	if c.Tree == nil {
+		return out
+	}
+	for _, x := range f.treeFindings(c.Tree, caps) {
+		if x.Severity == probes.Error {
+			out = append(out, x)
+		}
+	}
 	return out
 }
 
@@ -91,6 +118,10 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	if t.Root.Key.Prepared() {
 		rule, severity, who = RulePrepared, probes.Error, "prepared transaction "+t.Root.GID
 	}
+	how := third(t.Victims) + " behind "
+	if f.Circle(t) != nil {
+		how = third(t.Victims) + " in the circle of "
+	}
 	since, longest := seconds(t.Longest), ""
 	if since != nil {
 		longest = ", the longest " + age(t.Longest)
@@ -100,7 +131,7 @@ func (f *Forest) treeFindings(t *Tree, caps map[string]int) []probes.Finding {
 	}
 	out := []probes.Finding{{
 		Rule: rule, Severity: severity, Subject: t.Root.Key.String(), SinceS: since,
-		Message:  fmt.Sprintf("%s wait%s behind %s%s", count(t.Victims), third(t.Victims), who, longest),
+		Message:  fmt.Sprintf("%s wait%s%s%s", count(t.Victims), how, who, longest),
 		Action:   t.Best.Text,
 		Evidence: map[string]any{"victims": t.Victims, "slots_pinned": t.Slots, "pinned_by_role": t.ByRole, "backend_id": t.Root.BackendID()},
 	}}
