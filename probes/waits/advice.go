@@ -343,19 +343,6 @@ func (f *Forest) cancelled(sim *simulation, n *Node, e End) End {
 	return End{Key: e.Key, Frees: frees, Direct: sure.Direct, Most: e.Most}
 }
 
-// what names a queued request by its statement's first word, else its mode.
-func what(n *Node) string {
-	if n != nil && n.Session != nil {
-		if w := words(n.Session.Query); len(w) > 0 && !masked(n.Session) {
-			return strings.ToUpper(w[0])
-		}
-	}
-	if n != nil && n.Edge != nil {
-		return n.Edge.Mode.String()
-	}
-	return "request"
-}
-
 func count(n int) string {
 	if n == 1 {
 		return "1 session"

@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -23,14 +24,13 @@ func maySave(s *probes.Session) bool {
 	return s.QueryStart.Sub(s.XactStart) >= ownStart || strings.Contains(strings.ToLower(s.Query), "savepoint")
 }
 
-// mayCatch reports whether a session's statement is code that may catch a cancel. A
+// mayCatch reports whether a session's message runs code that may catch a cancel. A
 // function called in a query may, too; its text does not tell.
 func mayCatch(s *probes.Session) bool {
 	if s == nil {
 		return false
 	}
-	w := words(s.Query)
-	return len(w) > 0 && (w[0] == "do" || w[0] == "call")
+	return slices.ContainsFunc(heads(s.Query), func(w string) bool { return w == "do" || w == "call" })
 }
 
 // saved adds to an advice what a cancel of n may leave locked.
