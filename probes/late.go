@@ -57,7 +57,7 @@ func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) 
 	s.mu.Unlock()
 	t := time.NewTimer(wait)
 	defer t.Stop()
-	late := ""
+	late, lack := "", ""
 	select {
 	case <-running:
 	case <-ctx.Done():
@@ -68,7 +68,7 @@ func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if late == "" && s.locks.err != nil {
-		late = oneLine(s.locks.err)
+		late, lack = oneLine(s.locks.err), lacks(s.locks.err)
 	}
 	snap.Locks = s.locks.last
 	if late == "" {
@@ -78,6 +78,6 @@ func (s *Sampler) lookAtLocks(ctx context.Context, snap *Snapshot, ask LockAsk) 
 	if s.locks.last != nil {
 		old = *s.locks.last
 	}
-	old.Late = late
+	old.Late, old.Lacks = late, lack
 	snap.Locks = &old
 }

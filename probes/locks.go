@@ -16,6 +16,9 @@ type Locks struct {
 	// It is also why there are no Rows, when the server or its grants never let
 	// this login read the lock table.
 	Late string
+	// Lacks is the privilege without which this login is refused what is not read:
+	// "execute on function pg_lock_status"; "" none that is known.
+	Lacks string
 
 	// Waits are the answers of pg_blocking_pids: for the oldest waiters at most,
 	// each from an instant of its own.

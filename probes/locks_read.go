@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -120,7 +121,8 @@ func (r *lockReader) choose(ctx context.Context, ask LockAsk, blind, due bool) (
 	case blind:
 		return l, r.look(ctx, l)
 	case r.refused(ask.At):
-		r.rows, r.detailAt, l.Late = nil, time.Time{}, oneLine(r.refusal)
+		r.rows, r.detailAt = nil, time.Time{}
+		l.Late, l.Lacks = oneLine(r.refusal), lacks(r.refusal)
 		return l, r.answers(ctx, l, false, false)
 	case due && ask.Waiting > longQueue && (r.took < cheapDetail || r.longest > longQueue):
 		return l, r.whole(ctx, l, r.took < cheapDetail)
@@ -143,13 +145,28 @@ func (r *lockReader) denied(ask LockAsk) (*Locks, error) {
 		return nil, r.refusal
 	}
 	r.last, r.rows = nil, nil
-	return &Locks{At: ask.At, Reading: ReadIdle, Late: oneLine(r.refusal)}, nil
+	return &Locks{At: ask.At, Reading: ReadIdle, Late: oneLine(r.refusal), Lacks: lacks(r.refusal)}, nil
 }
 
 func denied(err error) bool {
 	code, _ := lastPgError(err)
 	return err != nil && code == "42501"
 }
+
+// lacks is the privilege that a refused statement wants, "" not a matter of one. The
+// server names the function in any language.
+func lacks(err error) string {
+	if !denied(err) {
+		return ""
+	}
+	_, msg := lastPgError(err)
+	if name := ownFunction.FindString(msg); name != "" {
+		return "execute on function " + name
+	}
+	return ""
+}
+
+var ownFunction = regexp.MustCompile(`\bpg_[a-z0-9_]+`)
 
 // due says whether the lock table may be read again. The first reading after a
 // time without waiters comes sooner: without it nobody knows what they wait for.

@@ -184,7 +184,8 @@ func TestLocksRefused(t *testing.T) {
 			})
 			for range 5 {
 				snap, f := look(t, s, probes.Want{Locks: true})
-				if snap.Locks == nil || !strings.Contains(snap.Locks.Late, "permission denied for function pg_lock_status") {
+				if snap.Locks == nil || !strings.Contains(snap.Locks.Late, "permission denied for function pg_lock_status") ||
+					snap.Locks.Lacks != "execute on function pg_lock_status" {
 					t.Fatalf("%s: got %+v", login, snap.Locks)
 				}
 				if login == "nobody" {

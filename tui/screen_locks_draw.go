@@ -38,12 +38,8 @@ func (s *locksScreen) draw(t *theme.Theme) []string {
 func (s *locksScreen) above() [][]theme.Span {
 	f := s.f.forest()
 	var out [][]theme.Span
-	if f.Late != "" {
-		say := "~ locks as of " + span(f.Age) + " ago"
-		if f.Unread {
-			say = "~ who waits for whom is not known"
-		}
-		out = append(out, []theme.Span{{Text: " "}, {Role: theme.Warn, Text: say}, {Role: theme.Dim, Text: ": " + f.Late}})
+	if what, why := f.Trouble(span); what != "" {
+		out = append(out, []theme.Span{{Text: " "}, {Role: theme.Warn, Text: "~ " + what}, {Role: theme.Dim, Text: ": " + why}})
 	}
 	if f.Unread {
 		return out
@@ -97,7 +93,10 @@ func (s *locksScreen) sum(f *waits.Forest) []theme.Span {
 // entriesAge is how old the lock entries are, for the rows with a ?.
 func entriesAge(f *waits.Forest, n int) []theme.Span {
 	say := "~ lock table not read yet"
-	if f.Entries >= 0 {
+	switch {
+	case f.Lacks != "":
+		return []theme.Span{{Text: " "}, {Role: theme.Warn, Text: "~ what " + strconv.Itoa(n) + " with ? wait" + third(n) + " for and how long is not known"}}
+	case f.Entries >= 0:
 		say = "~ lock table as of " + span(f.Entries) + " ago"
 	}
 	return []theme.Span{{Text: " "}, {Role: theme.Warn, Text: say}, {Role: theme.Dim, Text: ": what " + strconv.Itoa(n) + " with ? wait" + third(n) + " for may be another by now"}}

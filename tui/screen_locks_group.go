@@ -54,7 +54,7 @@ func split(children []*waits.Node) (single []*waits.Node, groups []lockGroup) {
 			single = append(single, ns...)
 			continue
 		}
-		g := lockGroup{nodes: ns, queue: k.queue != nil, object: ns[0].Edge.Object}
+		g := lockGroup{nodes: ns, queue: k.queue != nil, object: cmp.Or(ns[0].Edge.Object, "one row")} // only a row's queue may be of one that is not known
 		groups = append(groups, g)
 	}
 	slices.SortStableFunc(single, func(a, b *waits.Node) int { return -cmp.Compare(a.Edge.Wait, b.Edge.Wait) })

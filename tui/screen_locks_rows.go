@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/waits"
 	"github.com/pgsonde/pgsonde/tui/clean"
 	"github.com/pgsonde/pgsonde/tui/table"
@@ -248,7 +250,9 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 	name := table.Cell{Text: nodeName(n)}
 	if n.Key.Prepared() {
 		name.Text = "prepared"
-		query.Text = strconv.Quote(n.GID) + " " + query.Text
+		if n.GID != "" {
+			query.Text = strconv.Quote(n.GID) + " " + query.Text
+		}
 	}
 	role := table.Cell{Text: n.Role}
 	if waits.Wraparound(n.Session) {
@@ -281,7 +285,9 @@ func advisedOf(s *waits.SafeSnapshot) *waits.Node {
 
 // suspects are the sessions that activity alone points at.
 func (b *lockRows) suspects() {
-	all := waits.Suspects(b.f.snap)
+	all := slices.DeleteFunc(waits.Suspects(b.f.snap), func(x probes.Session) bool {
+		return b.forest.Node(waits.Key{PID: x.PID}) != nil
+	})
 	if len(all) == 0 {
 		return
 	}
@@ -289,9 +295,6 @@ func (b *lockRows) suspects() {
 		theme.Span{Role: theme.Dim, Text: ": in a transaction now and waiting for no lock, the oldest first"})
 	for i := range all[:min(len(all), 8)] {
 		x := &all[i]
-		if b.forest.Node(waits.Key{PID: x.PID}) != nil {
-			continue
-		}
 		n := &waits.Node{Key: waits.Key{PID: x.PID}, Session: x, Role: b.f.role(x), Blocked: -1}
 		b.nodes = append(b.nodes, b.branch(nil, n))
 	}

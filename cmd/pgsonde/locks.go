@@ -37,7 +37,8 @@ func (c *locksCmd) Run(a *app) error {
 		f := waits.Build(snap, snap.Locks, file.RoleOf)
 		f.Keep(c.MinWait)
 		caps := budget.Use(file, snap).Caps()
-		p := treePrinter{f: f, glyphs: treeGlyphs(a.cli.ASCII), caps: caps, least: c.MinWait, suspects: suspects(a, s, f, file), masked: snap.Server.Masked}
+		p := treePrinter{f: f, glyphs: treeGlyphs(a.cli.ASCII), caps: caps, least: c.MinWait, masked: snap.Server.Masked}
+		p.suspects, p.suspected = suspects(a, s, f, file)
 		findings := waits.Findings(f, caps)
 		if a.cli.Format == "json" {
 			err = a.printJSON(locksDocument(snap, f, findings, p.suspects))
@@ -54,27 +55,30 @@ func (c *locksCmd) Run(a *app) error {
 		case err != nil:
 			return err
 		case f.Unread && !c.Watch:
-			return fmt.Errorf("who waits for whom is not known: %s", f.Late)
+			_, why := f.Trouble(duration)
+			if f.Lacks != "" {
+				why = f.Late + "; " + why
+			}
+			return fmt.Errorf("who waits for whom is not known: %s", why)
 		}
 		return a.verdict(findings)
 	})
 }
 
 // suspects are the sessions that activity alone points at, when the locks are not
-// known or old.
-func suspects(a *app, s *probes.Sampler, f *waits.Forest, file *budget.File) []*waits.Node {
+// known or old, as they are at a time.
+func suspects(a *app, s *probes.Sampler, f *waits.Forest, file *budget.File) (out []*waits.Node, at time.Time) {
 	if f.Late == "" || !f.Unread && f.Age < time.Second {
-		return nil
+		return nil, time.Time{}
 	}
 	snap, err := s.Tick(a.ctx, probes.Want{Sessions: true})
 	if err != nil {
-		return nil
+		return nil, time.Time{}
 	}
-	var out []*waits.Node
 	for _, x := range waits.Suspects(snap) {
 		out = append(out, &waits.Node{Key: waits.Key{PID: x.PID}, Session: &x, Role: file.RoleOf(x), Blocked: -1})
 	}
-	return out
+	return out, snap.At
 }
 
 type branch struct{ hard, soft, lastHard, lastSoft, pipe, root, row string }
@@ -88,13 +92,14 @@ func treeGlyphs(ascii bool) branch {
 
 // treePrinter prints a forest as text fit for a chat channel.
 type treePrinter struct {
-	w        io.Writer
-	f        *waits.Forest
-	glyphs   branch
-	caps     map[string]int
-	least    time.Duration // trees with shorter waits are hidden
-	suspects []*waits.Node
-	masked   bool // this login sees no states and statements of other roles
+	w         io.Writer
+	f         *waits.Forest
+	glyphs    branch
+	caps      map[string]int
+	least     time.Duration // trees with shorter waits are hidden
+	suspects  []*waits.Node
+	suspected time.Time // when the suspects were read
+	masked    bool      // this login sees no states and statements of other roles
 }
 
 func (p *treePrinter) print(findings []probes.Finding) {
@@ -133,16 +138,11 @@ func (p *treePrinter) print(findings []probes.Finding) {
 
 // late says that the locks are not of now, and whom activity alone points at.
 func (p *treePrinter) late() {
-	f := p.f
-	switch {
-	case f.Late == "":
-	case f.Unread:
-		fmt.Fprintf(p.w, "~ not known: %s\n", clean.Line(f.Late))
-	default:
-		fmt.Fprintf(p.w, "~ as of %s ago: %s\n", f.Age.Truncate(time.Second), clean.Line(f.Late))
+	if what, why := p.f.Trouble(duration); what != "" {
+		fmt.Fprintf(p.w, "~ %s: %s\n", what, clean.Line(why))
 	}
 	for _, n := range p.suspects {
-		fmt.Fprintf(p.w, "  suspect: %s\n", p.line(n))
+		fmt.Fprintf(p.w, "  suspect: %s\n", p.lineAt(n, p.suspected))
 	}
 }
 
@@ -262,7 +262,10 @@ func (p *treePrinter) notes(n *waits.Node, indent string) {
 }
 
 // line is one session: pid, role, state, what it waits for and how long, query.
-func (p *treePrinter) line(n *waits.Node) string {
+func (p *treePrinter) line(n *waits.Node) string { return p.lineAt(n, p.f.At) }
+
+// lineAt is line for a session as it was at a time.
+func (p *treePrinter) lineAt(n *waits.Node, at time.Time) string {
 	parts := []string{n.Key.String()}
 	if n.Prepared != nil {
 		parts = []string{"prepared", strconv.Quote(n.Prepared.GID)}
@@ -281,7 +284,7 @@ func (p *treePrinter) line(n *waits.Node) string {
 		if n.Edge == nil {
 			parts = append(parts, s.State)
 			if !s.XactStart.IsZero() {
-				parts = append(parts, "tx "+duration(p.f.At.Sub(s.XactStart)))
+				parts = append(parts, "tx "+duration(at.Sub(s.XactStart)))
 			}
 		}
 		parts = append(parts, clip(oneLine(s.Query), 80))

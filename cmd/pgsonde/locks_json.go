@@ -12,6 +12,7 @@ type locksDoc struct {
 	At            *string          `json:"at"`
 	AgeS          float64          `json:"age_s"` // how much older than at the reading of the locks is
 	Late          *string          `json:"late"`
+	Lacks         *string          `json:"lacks"`   // the privilege without which it is
 	Waiters       *int             `json:"waiters"` // null: not known
 	Unasked       int              `json:"unasked"`
 	Torn          []int            `json:"torn"`
@@ -120,7 +121,7 @@ type snapshotWait struct {
 
 func locksDocument(snap *probes.Snapshot, f *waits.Forest, findings []probes.Finding, suspects []*waits.Node) locksDoc {
 	d := locksDoc{
-		Schema: "pgsonde/locks/1", At: stamp(snap.At), AgeS: f.Age.Seconds(), Late: orNull(f.Late), Unasked: f.Unasked,
+		Schema: "pgsonde/locks/1", At: stamp(snap.At), AgeS: f.Age.Seconds(), Late: orNull(f.Late), Lacks: orNull(f.Lacks), Unasked: f.Unasked,
 		Torn: emptyNotNull(f.Torn), HiddenTrees: f.Hidden, Edges: []edgeDoc{}, Cycles: [][]int{}, Trees: []treeDoc{},
 		SafeSnapshots: []snapshotWait{}, Suspects: []nodeDoc{}, Findings: emptyNotNull(findings),
 	}

@@ -20,7 +20,7 @@ func Build(s *probes.Snapshot, l *probes.Locks, roleOf func(probes.Session) stri
 		f.g = newGraph(&probes.Locks{})
 		return f
 	}
-	f.At, f.Reading, f.Late = l.At, l.Reading, l.Late
+	f.At, f.Reading, f.Late, f.Lacks = l.At, l.Reading, l.Late, l.Lacks
 	f.Unread = l.Late != "" && len(l.Waits)+len(l.Rows) == 0 && (l.At.IsZero() || l.Waiting > 0)
 	if s != nil && !l.At.IsZero() {
 		f.Age = max(0, s.At.Sub(l.At))

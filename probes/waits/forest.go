@@ -15,6 +15,7 @@ type Forest struct {
 	Age     time.Duration // how much older than the snapshot it is; the panel is late
 	Reading probes.Reading
 	Late    string // why it is late, "" it is not
+	Lacks   string // the privilege without which it is, "" it is no matter of one
 	// Entries is how much older the lock entries are than the waits, where that leaves
 	// doubt of what the waits are for; -1 there are none.
 	Entries time.Duration

@@ -1,6 +1,7 @@
 package waits
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,10 +44,35 @@ func (f *Forest) Notes(n *Node) []string {
 
 // old says what is not known of a wait that has no lock entries of its own instant.
 func (f *Forest) old() string {
-	if f.Entries < 0 {
+	switch {
+	case f.Lacks != "":
+		return "the lock table is refused to this login: for what it waits and how long is not known"
+	case f.Entries < 0:
 		return "lock table not read yet: for what it waits and how long is not known"
 	}
 	return fmt.Sprintf("lock table of %s earlier: what it waits for, how long and in what order may be others by now", age(f.Entries))
+}
+
+// Trouble says what is not known of who waits, and why, or which grant helps; "" of
+// both: nothing. ago prints how old the reading is.
+func (f *Forest) Trouble(ago func(time.Duration) string) (what, why string) {
+	why = f.Late
+	if f.Lacks != "" {
+		why = f.rights.get(f.Lacks)
+	}
+	switch {
+	case f.Late == "":
+		return "", ""
+	case f.Unread && f.Lacks != "":
+		return "who waits is not known", why
+	case f.Unread:
+		return "who waits for whom is not known", why
+	case f.Lacks != "":
+		return "the lock table is refused", why
+	case f.Age > 0:
+		return "locks as of " + ago(f.Age) + " ago", why
+	}
+	return "not all is known of the locks", why
 }
 
 // Doubtful are how many waiters have no lock entries of their own instant.
@@ -95,7 +121,7 @@ func (f *Forest) queueNotes(n *Node) []string {
 		if q := c.Queue; q != nil && !rows[q] {
 			rows[q] = true
 			out = append(out, fmt.Sprintf("%s: %d at its head, %d queued behind; ending a waiter only promotes the next",
-				q.Object, max(1, len(q.Heads)), q.Len))
+				cmp.Or(q.Object, "one row"), max(1, len(q.Heads)), q.Len))
 		}
 	}
 	if e := n.Edge; e != nil {
