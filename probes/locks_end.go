@@ -86,6 +86,10 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 	if t.Force {
 		force = 1
 	}
+	cancel := statement == "locks_cancel"
+	if server, _ := s.Facts(); server.InRecovery && t.Victim != 0 {
+		statement += "_standby"
+	}
 	rows, err := s.Watch(ctx, endTimeout, statement, t.PID, micros(t.BackendStart), micros(t.XactStart), micros(t.QueryStart), t.Victim, force)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "42501" {
@@ -94,7 +98,7 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 	if err != nil {
 		return Result{}, fmt.Errorf("ending %d: %w", t.PID, err)
 	}
-	r := endResult(rows, t, statement == "locks_cancel")
+	r := endResult(rows, t, cancel)
 	if r.Outcome == NotPermitted {
 		r.lack(NewRights(s.Facts()).Missing(rows.OID(2), true))
 	}

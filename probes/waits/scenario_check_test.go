@@ -418,7 +418,11 @@ func (p *player) endIt() {
 	}
 	p.alias = nil
 	trees = slices.DeleteFunc(trees, func(t *waits.Tree) bool { return p.sessions[p.label(f, t.Root.Key)] == nil })
-	if len(trees) == 0 || p.sc.Needs == "standby" {
+	switch {
+	case p.sc.Needs == "standby":
+		p.endOnStandby(trees)
+		return
+	case len(trees) == 0:
 		return
 	}
 	for _, e := range f.Edges() {
