@@ -161,7 +161,7 @@ func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
 		return m.blindEnd(f, s)
 	}
 	after := at.Sub(e.at)
-	e.after.See(f, s.Sessions, len(s.Sessions) < endSessions, after)
+	e.after.See(f, waits.Look{Sessions: s.Sessions, All: len(s.Sessions) < endSessions, Own: s.Server.OwnPIDs, After: after})
 	over, why := e.over(f, s)
 	if after < endPatient && !(over && e.settled(after)) {
 		return nil

@@ -60,7 +60,7 @@ func (w *victimWatch) see(ctx context.Context, s *probes.Sampler, after time.Dur
 		}
 	}
 	w.last = f
-	w.after.See(f, snap.Sessions, len(snap.Sessions) < victimSessions, after)
+	w.after.See(f, waits.Look{Sessions: snap.Sessions, All: len(snap.Sessions) < victimSessions, Own: snap.Server.OwnPIDs, After: after})
 }
 
 // settled says that there is no more to see.

@@ -21,12 +21,14 @@ const (
 	Over   Fate = "over"   // after it had waited for another its statement ended, nobody knows how
 	Failed Fate = "failed" // its transaction is aborted
 	Left   Fate = "gone"   // the session is no more
+	Before Fate = "before" // it left its wait while the other was still there as before
 )
 
 // Aftermath follows, reading by reading, those who waited for a session that was
 // ended: who runs because of that, and who for another reason or not at all.
 type Aftermath struct {
 	target  Key
+	was     *probes.Session // target before its end, nil unknown
 	waiters []*survivor
 	by      map[Key]*survivor
 }
@@ -39,6 +41,7 @@ type survivor struct {
 	backendStart time.Time
 	fate         Fate
 	over         bool          // its statement is
+	early        bool          // it was first seen clear in a reading that began with the target as it was
 	clear        time.Duration // since when it waits no longer, after the end
 	behind       []Key         // whom it has waited for since, but for the target, in that order
 	now          Key           // whom it waits for
@@ -46,7 +49,7 @@ type survivor struct {
 
 // Follow begins with the last reading before the end of target.
 func Follow(f *Forest, target Key, waiters []Key) *Aftermath {
-	a := &Aftermath{target: target, by: map[Key]*survivor{}}
+	a := &Aftermath{target: target, was: f.sessionOf(target), by: map[Key]*survivor{}}
 	for _, k := range waiters {
 		if a.by[k] != nil {
 			continue
@@ -60,25 +63,46 @@ func Follow(f *Forest, target Key, waiters []Key) *Aftermath {
 	return a
 }
 
-// See takes the next reading, of so long after the end. Whoever is not among sessions
-// is gone if these are all; sessions nil: they were not read.
-func (a *Aftermath) See(f *Forest, sessions []probes.Session, all bool, after time.Duration) {
-	pids := make(map[int]*probes.Session, len(sessions))
-	for i := range sessions {
-		pids[sessions[i].PID] = &sessions[i]
+// Look is a reading after the end. Of those that take part in one, sessions are read
+// before locks.
+type Look struct {
+	Sessions []probes.Session // nil: they were not read
+	All      bool             // whoever is not among them is gone
+	Own      []int            // backends that serve us: a pooler hands out whose transaction is over
+	After    time.Duration    // since the end
+}
+
+// of is what activity shows of a process, nil nothing.
+func (l *Look) of(pid int) *probes.Session {
+	for i := range l.Sessions {
+		if l.Sessions[i].PID == pid {
+			return &l.Sessions[i]
+		}
 	}
+	return nil
+}
+
+// See takes the next reading.
+func (a *Aftermath) See(f *Forest, l Look) {
+	held := a.holds(&l)
 	var free []*survivor
 	for _, w := range a.waiters {
 		if w.fate != Waits && w.fate != Unseen || slices.Contains(f.Torn, w.key.PID) {
 			continue
 		}
-		s := pids[w.key.PID]
+		s, own := l.of(w.key.PID), slices.Contains(l.Own, w.key.PID)
 		switch {
-		case s == nil && all && sessions != nil, s != nil && w.known && !s.BackendStart.Equal(w.backendStart):
+		case s == nil && !own && l.All && l.Sessions != nil, s != nil && w.known && !s.BackendStart.Equal(w.backendStart):
 			w.fate = Left
 		case s != nil && s.State == "idle in transaction (aborted)":
 			w.fate = Failed
-		case a.see(w, f, s, after):
+		case !a.see(w, f, s, own, l.After):
+			w.early = w.fate == Unseen && held
+		case held && w.early: // in a later reading than the one that showed w clear
+			w.fate = Before
+		case held:
+			w.fate, w.early = Unseen, true
+		default:
 			free = append(free, w)
 		}
 	}
@@ -101,17 +125,31 @@ func (a *Aftermath) See(f *Forest, sessions []probes.Session, all bool, after ti
 	}
 }
 
+// holds says that the target is seen as it was, with all of its locks: the end of its
+// transaction takes the xid and the start from activity, that of a part of it ends
+// the statement.
+func (a *Aftermath) holds(l *Look) bool {
+	was, now := a.was, l.of(a.target.PID)
+	return was != nil && now != nil && !was.BackendStart.IsZero() && now.BackendStart.Equal(was.BackendStart) &&
+		now.XactStart.Equal(was.XactStart) && (was.XID == "" || now.XID == was.XID) &&
+		now.QueryStart.Equal(was.QueryStart) && now.State == was.State
+}
+
 // see says whether a session is over its wait: its statement has ended, or goes on
 // in two readings. In one alone it may be on its way from one lock to the next, as
 // those behind a row are, all of which wake when its locker ends.
-func (a *Aftermath) see(w *survivor, f *Forest, s *probes.Session, after time.Duration) bool {
+func (a *Aftermath) see(w *survivor, f *Forest, s *probes.Session, own bool, after time.Duration) bool {
 	if by, waits := f.waitsFor(w.key); waits {
 		if s == nil {
 			s = f.sessionOf(w.key)
 		}
-		if w.over = w.known && s != nil && !s.QueryStart.Equal(w.began); w.over {
+		anew := w.known && s != nil && !s.QueryStart.Equal(w.began)
+		if w.over = anew && !slices.Contains(by, a.target); w.over {
 			w.clear = after
 			return true
+		}
+		if anew { // it gave up and asks once more
+			w.began, w.behind = s.QueryStart, nil
 		}
 		w.fate = Waits
 		for _, b := range by {
@@ -128,7 +166,7 @@ func (a *Aftermath) see(w *survivor, f *Forest, s *probes.Session, after time.Du
 	if w.fate = Unseen; first {
 		w.clear = after
 	}
-	w.over = s != nil && (w.known && !s.QueryStart.Equal(w.began) || strings.HasPrefix(s.State, "idle"))
+	w.over = own || s != nil && (w.known && !s.QueryStart.Equal(w.began) || strings.HasPrefix(s.State, "idle"))
 	return w.over || !first
 }
 
@@ -196,7 +234,7 @@ func (a *Aftermath) Freed() (n int, last time.Duration, settled bool) {
 // Rest says what became of those who were not freed, "" of nobody.
 func (a *Aftermath) Rest(f *Forest) string {
 	var out []string
-	for _, x := range []Fate{Waits, Later, Over, Failed, Left, Unseen} {
+	for _, x := range []Fate{Waits, Later, Over, Failed, Left, Before, Unseen} {
 		var all []*survivor
 		for _, w := range a.waiters {
 			if w.fate == x {
@@ -240,6 +278,8 @@ func (a *Aftermath) words(f *Forest, all []*survivor) string {
 		return pick("the transaction of %s was aborted", "the transactions of %d were aborted")
 	case Left:
 		return pick("%s is gone", "%d are gone")
+	case Before:
+		return pick("%s left its wait", "%d left their wait") + " while " + f.Name(a.target) + " was still there"
 	case Unseen:
 		return pick("whether %s runs was not seen", "whether %d run was not seen")
 	}

@@ -72,7 +72,7 @@ func TestOnlyWhoRanBecauseOfItIsFreed(t *testing.T) {
 					all = append(all, of7)
 				}
 				f = Build(nil, l, nil)
-				a.See(f, all, true, time.Duration(i+1)*time.Second)
+				a.See(f, Look{Sessions: all, All: true, After: time.Duration(i+1) * time.Second})
 			}
 			if got := a.Fate(Key{PID: 7}); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
@@ -92,9 +92,9 @@ func TestThoseInTurnAreFreedByTheOneBefore(t *testing.T) {
 	for _, first := range []string{"idle", "idle in transaction (aborted)"} {
 		a := Follow(Build(nil, reading(table(t, "5 X x1\n7 S x1 @1\n8 S x1 @1")), nil), Key{PID: 5}, []Key{{PID: 8}, {PID: 7}})
 		behind := Build(nil, reading(table(t, "7 X x2\n8 S x2 @3")), nil)
-		a.See(behind, []probes.Session{at(7, "active"), at(8, "active")}, true, time.Second)
+		a.See(behind, Look{Sessions: []probes.Session{at(7, "active"), at(8, "active")}, All: true, After: time.Second})
 		none := Build(nil, nil, nil)
-		a.See(none, []probes.Session{at(7, first), at(8, "idle")}, true, 2*time.Second)
+		a.See(none, Look{Sessions: []probes.Session{at(7, first), at(8, "idle")}, All: true, After: 2 * time.Second})
 		want := map[string]Fate{"idle": Freed}[first]
 		if want == "" {
 			want = Over
@@ -113,9 +113,103 @@ func TestNobodyIsGoneWhoWasNotLookedFor(t *testing.T) {
 	k := Key{PID: 7}
 	for _, all := range [][]probes.Session{nil, {{PID: 1}}} {
 		a := Follow(Build(nil, reading(table(t, "5 RX t1\n7 AX t1 @1")), nil), Key{PID: 5}, []Key{k})
-		a.See(Build(nil, nil, nil), all, false, time.Second)
+		a.See(Build(nil, nil, nil), Look{Sessions: all, After: time.Second})
 		if got := a.Fate(k); got != Unseen {
 			t.Errorf("%d sessions: got %s", len(all), got)
 		}
+	}
+}
+
+// TestWhoLeftItsWaitBeforeTheEndIsNotFreed: 5 takes a while to obey, and 7 and 8 do not
+// wait for that.
+func TestWhoLeftItsWaitBeforeTheEndIsNotFreed(t *testing.T) {
+	const (
+		before = "5 RX t1\n7 AX t1 @1\n8 AX t1 @2"
+		only8  = "5 RX t1\n8 AX t1 @2"
+		nobody = "9 RX t2"
+		anew   = "5 RX t1\n8 AX t1 @2\n7 AX t1 @3"
+		others = "6 RX t2\n7 AX t2 @3\n5 RX t1\n8 AX t1 @2"
+	)
+	there := probes.Session{PID: 5, BackendStart: epoch, XactStart: epoch, QueryStart: epoch, State: "idle in transaction", XID: "700"}
+	part := func(change func(s *probes.Session)) *probes.Session {
+		s := there
+		change(&s)
+		return &s
+	}
+	rolledBack := part(func(s *probes.Session) { s.XID = "" }) // the locks go after the xid
+	dropping := part(func(s *probes.Session) { s.XactStart = epoch.Add(time.Second) })
+	type look struct {
+		locks string
+		five  *probes.Session // nil: gone
+		of7   string          // state, "" the next statement, active
+	}
+	tests := []struct {
+		name  string
+		looks []look
+		want  Fate
+		rest  string
+	}{
+		{"timed out", []look{{only8, &there, "idle"}, {only8, &there, "idle"}, {nobody, nil, "idle"}}, Before, "7 left its wait while 5 was still there"},
+		{"timed out in the reading before the end", []look{{only8, &there, "idle"}, {nobody, nil, "idle"}}, Freed, ""},
+		{"goes on", []look{{only8, &there, "active"}, {only8, &there, "active"}}, Before, ""},
+		{"asks once more", []look{{anew, &there, ""}, {anew, &there, ""}}, Waits, "2 still wait"},
+		{"asks once more, and runs", []look{{anew, &there, ""}, {nobody, nil, "idle"}}, Freed, ""},
+		{"waits for another in its next statement", []look{{others, &there, ""}, {others, &there, ""}}, Before, ""},
+		{"on its way to the row's locker", []look{{nobody, &there, "active"}, {before, &there, "active"}, {nobody, nil, "idle"}}, Freed, ""},
+		{"a list read before the end, locks after it", []look{{nobody, &there, "idle"}, {nobody, nil, "idle"}}, Freed, ""},
+		{"rolled back and not gone", []look{{nobody, rolledBack, "idle"}, {nobody, rolledBack, "idle"}}, Freed, ""},
+		{"drops its temporary tables", []look{{nobody, dropping, "idle"}, {nobody, dropping, "idle"}}, Freed, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := reading(table(t, before))
+			for i := range l.Procs {
+				if l.Procs[i].PID == 5 {
+					l.Procs[i] = there
+				}
+			}
+			a := Follow(Build(nil, l, nil), Key{PID: 5}, []Key{{PID: 7}, {PID: 8}})
+			var f *Forest
+			for i, x := range tt.looks {
+				of7 := probes.Session{PID: 7, BackendStart: epoch, QueryStart: epoch, State: x.of7}
+				if x.of7 == "" {
+					of7.State, of7.QueryStart = "active", epoch.Add(time.Second)
+				}
+				of8 := probes.Session{PID: 8, BackendStart: epoch, QueryStart: epoch, State: "active"}
+				if x.five == nil {
+					of8.State = "idle"
+				}
+				all := []probes.Session{of7, of8, {PID: 6, BackendStart: epoch, State: "active"}}
+				if x.five != nil {
+					all = append(all, *x.five)
+				}
+				l := reading(table(t, x.locks))
+				for j := range l.Procs {
+					if p := &l.Procs[j]; p.PID == 7 {
+						*p = of7
+					}
+				}
+				f = Build(nil, l, nil)
+				a.See(f, Look{Sessions: all, All: true, After: time.Duration(i+1) * time.Second})
+			}
+			if got := a.Fate(Key{PID: 7}); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			if got := a.Rest(f); tt.rest != "" && got != tt.rest {
+				t.Errorf("rest: got %q, want %q", got, tt.rest)
+			}
+		})
+	}
+}
+
+// TestWhoServesUsIsNotGone: a pooler hands out the backend of a transaction that is over.
+func TestWhoServesUsIsNotGone(t *testing.T) {
+	a := Follow(Build(nil, reading(table(t, "5 RX t1\n7 AX t1 @1\n8 AX t1 @1")), nil), Key{PID: 5}, []Key{{PID: 7}, {PID: 8}})
+	a.See(Build(nil, nil, nil), Look{Sessions: []probes.Session{{PID: 6}}, All: true, Own: []int{7}, After: time.Second})
+	if got := a.Fate(Key{PID: 7}); got != Freed {
+		t.Errorf("it answers us: got %s", got)
+	}
+	if got := a.Fate(Key{PID: 8}); got != Left {
+		t.Errorf("it is nowhere: got %s", got)
 	}
 }
