@@ -50,7 +50,7 @@ func (l *link) take(ctx context.Context) error {
 	case <-l.slot:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for the connection: %w", ctx.Err())
+		return &unsentError{fmt.Errorf("waiting for the connection: %w", ctx.Err())}
 	}
 }
 
@@ -152,7 +152,7 @@ func (l *link) runPrepared(ctx context.Context, name string, values []string) (*
 			return nil, err
 		}
 		if _, err := l.pg.Prepare(ctx, "pgsonde_"+name, sql, nil); err != nil {
-			return nil, err
+			return nil, &unsentError{err}
 		}
 		l.prepared[name] = true
 	}

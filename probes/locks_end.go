@@ -3,7 +3,6 @@ package probes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +25,7 @@ const (
 	NotPermitted  Outcome = "not permitted" // Grant says what is missing
 	NotABackend   Outcome = "not a backend" // an auxiliary process, or a prepared transaction
 	Refused       Outcome = "refused"       // our own, or one that only Target.Force ends
+	NotSent       Outcome = "not sent"      // the connection was lost before
 	signalBackend         = "pg_signal_backend"
 	readAllStats          = "pg_read_all_stats"
 	superuser             = "superuser"
@@ -61,7 +61,8 @@ func (r Result) Reason() string {
 // Cancel asks a backend to abort its statement, if it is still in the same
 // statement of the same transaction and, with t.Victim, that one still waits for it.
 // Check and signal are one statement on the watch connection. The error is about
-// the connection; everything else is a Result.
+// the connection, and means that nobody knows whether the signal was sent;
+// everything else is a Result.
 func (s *Sampler) Cancel(ctx context.Context, t Target) (Result, error) {
 	return s.endBackend(ctx, "locks_cancel", t)
 }
@@ -96,7 +97,7 @@ func (s *Sampler) endBackend(ctx context.Context, statement string, t Target) (R
 		return notPermitted(pg), nil
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("ending %d: %w", t.PID, err)
+		return failed(err)
 	}
 	r := endResult(rows, t, cancel)
 	if r.Outcome == NotPermitted {

@@ -49,7 +49,7 @@ func newTarget(f *frame, label string, n *waits.Node) endTarget {
 	forest := f.forest()
 	t := endTarget{
 		label: label, node: n, seen: f, role: n.Role, outlook: outlookOf(forest, n),
-		queued: forest.Node(n.Key) == n, victim: victimOf(forest, n),
+		queued: forest.Node(n.Key) == n, victim: forest.VictimOf(n),
 	}
 	if t.role == "" && n.Session != nil {
 		t.role = f.role(n.Session)
@@ -78,7 +78,7 @@ func (t *endTarget) load(f *frame) {
 	advice := t.advice
 	t.outlook = outlookOf(f.forest(), n)
 	t.advice = advice // as it was when the dialog opened
-	if v := victimOf(f.forest(), n); v != 0 {
+	if v := f.forest().VictimOf(n); v != 0 {
 		t.victim = v
 	}
 }
@@ -93,30 +93,6 @@ func unsignalled(kind string) bool {
 		return true
 	}
 	return false
-}
-
-// victimOf is a process that waits directly for n, 0 when nobody does.
-func victimOf(f *waits.Forest, n *waits.Node) int {
-	for _, x := range f.All() {
-		if x.Edge != nil && x.Edge.Blocker == n.Key {
-			return x.Edge.WaiterPID
-		}
-	}
-	for _, k := range n.Elsewhere {
-		for _, e := range f.Blockers(k) {
-			if e.Blocker == n.Key {
-				return e.WaiterPID
-			}
-		}
-	}
-	for _, s := range f.SafeSnapshots {
-		for _, b := range s.Blockers {
-			if b.Key == n.Key {
-				return s.Waiter.Key.PID
-			}
-		}
-	}
-	return 0
 }
 
 // target is what the server is asked to check.

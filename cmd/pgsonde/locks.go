@@ -207,9 +207,19 @@ func (p *treePrinter) best(a waits.Action) {
 	for _, s := range append([]waits.Step{{Verb: a.Verb, Key: a.Key}}, a.With...) {
 		n := p.f.Node(s.Key)
 		if n != nil && (s.Verb == waits.Cancel || s.Verb == waits.Terminate) && n.BackendID() != "" {
-			fmt.Fprintf(p.w, "   pgsonde %s %s\n", s.Verb, n.BackendID())
+			fmt.Fprintf(p.w, "   pgsonde %s %s%s\n", s.Verb, n.BackendID(), p.forWhom(n))
 		}
 	}
+}
+
+// forWhom is the option that has it told whether that one was freed, "" when no
+// session of its own waits for n.
+func (p *treePrinter) forWhom(n *waits.Node) string {
+	v := p.f.VictimOf(n)
+	if v == 0 || p.f.Node(waits.Key{PID: v}) == nil && !slices.ContainsFunc(p.f.SafeSnapshots, func(s waits.SafeSnapshot) bool { return s.Waiter.Key.PID == v }) {
+		return ""
+	}
+	return " --victim " + strconv.Itoa(v)
 }
 
 // safe is a session that waits for a safe snapshot, and those it waits for.
