@@ -48,8 +48,13 @@ type endDocument struct {
 	// none or it is not known.
 	VictimWaits *bool       `json:"victim_waits"`
 	VictimFate  *waits.Fate `json:"victim_fate"`
+	// Waited counts who waited for it alone and Freed those of them who ran because of
+	// it. Null with --victim, when nobody waited and when it is not known.
+	Waited *int `json:"waited"`
+	Freed  *int `json:"freed"`
 
-	victim string // what has become of it, in words
+	unseen bool   // what it did was not seen to the end
+	victim string // what has become of who waited, in words
 }
 
 func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Context, probes.Target) (probes.Result, error)) error {
@@ -78,24 +83,25 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		r = probes.Result{Outcome: probes.Refused, Why: "it runs no statement (" + seen.State + "); only terminate ends it"}
 	case seen != nil:
 		t.XactStart, t.QueryStart = seen.XactStart, seen.QueryStart
-		if t.Victim != 0 {
-			if victim, err = followVictim(a.ctx, s, t, waits.Verb(verb)); err != nil {
-				return withHint(err)
-			}
+		if victim, err = followVictims(a.ctx, s, t, waits.Verb(verb)); err != nil {
+			return withHint(err)
+		}
+		if seen.BackendStart.Equal(t.BackendStart) {
+			audit = probes.NewAudit(verb, seen, file.RoleOf(*seen), server.User)
 		}
 		if r, err = do(s, a.ctx, t); err != nil {
-			a.audit(audit.Done(time.Now(), "not known: "+err.Error()))
-			return err
+			d := endDocument{Action: verb}
+			d.watch(a.ctx, s, t, nil)
+			err = fmt.Errorf("not known whether it was sent: %w; %s", err, d.seen())
+			a.audit(audit.Done(time.Now(), err.Error()))
+			return fmt.Errorf("%s %d: %w", verb, t.PID, err)
 		}
-	}
-	if seen != nil && seen.BackendStart.Equal(t.BackendStart) {
-		audit = probes.NewAudit(verb, seen, file.RoleOf(*seen), server.User)
 	}
 	r.At = cmp.Or(r.At, at)
 	d := endDocument{Schema: "pgsonde/" + verb + "/1", At: stamp(r.At), Action: verb, BackendID: c.BackendID, Outcome: string(r.Outcome), Why: orNull(r.Why), Grant: orNull(r.Grant)}
 	said := r.String()
 	if r.Outcome == probes.Sent {
-		if d.EndedS = watchEnd(a.ctx, s, t, victim); d.EndedS != nil {
+		if d.watch(a.ctx, s, t, victim); d.EndedS != nil {
 			d.tell(victim)
 		}
 		said += "; " + d.effect()
@@ -107,7 +113,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	switch {
 	case a.cli.Format == "json":
 		err = a.printJSON(d)
-	case r.Outcome != probes.NotPermitted: // the error says it
+	case r.Outcome != probes.NotPermitted && r.Outcome != probes.NotSent: // the error says it
 		err = a.print(func(w io.Writer) { fmt.Fprintln(w, d.line()) })
 	}
 	switch {
@@ -115,7 +121,9 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 		return err
 	case r.Outcome == probes.NotPermitted:
 		return fmt.Errorf("not permitted to %s %d: %s", verb, t.PID, r.Reason())
-	case r.Outcome != probes.Sent, d.VictimFate != nil && *d.VictimFate != waits.Freed:
+	case r.Outcome == probes.NotSent:
+		return fmt.Errorf("%s %d: nothing was sent: %s", verb, t.PID, r.Reason())
+	case r.Outcome != probes.Sent, d.EndedS == nil, d.VictimFate != nil && *d.VictimFate != waits.Freed:
 		return errFound
 	}
 	return nil
@@ -154,7 +162,17 @@ func (d endDocument) effect() string {
 }
 
 func (d endDocument) obeyed() string {
+	if d.EndedS == nil && !d.unseen {
+		return "not acted on yet: " + d.seen() + ", the signal is pending"
+	}
+	return d.seen()
+}
+
+// seen is what has become of the target, whatever the cause.
+func (d endDocument) seen() string {
 	switch cancel := d.Action == "cancel"; {
+	case d.unseen:
+		return "what became of it was not seen"
 	case d.EndedS == nil && cancel:
 		return fmt.Sprintf("its statement still runs after %s", endWatch)
 	case d.EndedS == nil:
@@ -168,29 +186,39 @@ func (d endDocument) obeyed() string {
 // endWatch is how long the effect is waited for.
 const endWatch = 5 * time.Second
 
-// watchEnd waits until the backend is gone or runs another statement, and
-// says how long that took on the server's clock; nil when it did not happen. Where
-// there is a victim it goes on until that one's fate is known, for victimTime at most.
-func watchEnd(ctx context.Context, s *probes.Sampler, t probes.Target, victim *victimWatch) *float64 {
+// watch waits until the backend is gone or, after a cancel, its statement has ended,
+// and notes how long that took; EndedS stays nil when it did not happen. Where
+// others waited it goes on until their fate is known, for victimTime at most.
+func (d *endDocument) watch(ctx context.Context, s *probes.Sampler, t probes.Target, victim *victimWatch) {
 	begun := time.Now()
-	var ended time.Duration
-	for time.Since(begun) < endWatch || ended > 0 {
+	for time.Since(begun) < endWatch || d.EndedS != nil {
 		b, _, err := findBackend(ctx, s, t.PID)
-		if ended == 0 && err == nil && (b == nil || !b.BackendStart.Equal(t.BackendStart) || !b.QueryStart.Equal(t.QueryStart) || b.State != "active") {
-			ended = time.Since(begun)
+		d.unseen = err != nil && d.EndedS == nil
+		if after := time.Since(begun).Seconds(); d.EndedS == nil && err == nil && d.over(b, t) {
+			d.EndedS = &after
 		}
 		victim.see(ctx, s, time.Since(begun))
-		if ended > 0 && (victim.settled() || time.Since(begun) > ended+victimTime) {
-			took := ended.Seconds()
-			return &took
+		if d.EndedS != nil && (victim.settled() || time.Since(begun).Seconds() > *d.EndedS+victimTime.Seconds()) {
+			return
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			d.unseen = d.EndedS == nil
+			return
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return nil
+}
+
+// over says whether the target, as it is read now, has obeyed.
+func (d *endDocument) over(b *probes.Session, t probes.Target) bool {
+	switch {
+	case b == nil, !b.BackendStart.Equal(t.BackendStart):
+		return true
+	case d.Action != "cancel":
+		return false
+	}
+	return !b.QueryStart.Equal(t.QueryStart) || b.State != "active" && b.State != "fastpath function call"
 }
 
 // findBackend reads one backend, nil when there is none with this pid, and the

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pgsonde/pgsonde/probes"
@@ -13,27 +15,41 @@ const (
 	victimSessions = 5000        // looked at meanwhile
 )
 
-// victimWatch follows the --victim, and those who may run before it. A nil one has
-// nobody to follow.
+// victimWatch follows the --victim, and those who may run before it, or without one
+// all who waited for the target alone. A nil one has nobody to follow.
 type victimWatch struct {
-	key   waits.Key
-	after *waits.Aftermath
-	last  *waits.Forest
-	blind bool // its state is hidden from this login
+	victim waits.Key // the zero one: all
+	all    []waits.Key
+	after  *waits.Aftermath
+	last   *waits.Forest
+	blind  bool // the state of one of them is hidden from this login
 }
 
-// followVictim reads, before the signal, who waits for the target of a verb.
-func followVictim(ctx context.Context, s *probes.Sampler, t probes.Target, v waits.Verb) (*victimWatch, error) {
+// followVictims reads, before the signal, who waits for the target of a verb.
+func followVictims(ctx context.Context, s *probes.Sampler, t probes.Target, v waits.Verb) (*victimWatch, error) {
 	f, _, err := readWaits(ctx, s)
 	if err != nil {
-		return nil, err
+		if t.Victim != 0 {
+			return nil, err
+		}
+		return nil, nil // it is ended without that, too
 	}
-	w := &victimWatch{key: waits.Key{PID: t.Victim}, last: f}
-	target, all := waits.Key{PID: t.PID}, []waits.Key{w.key}
+	w := &victimWatch{victim: waits.Key{PID: t.Victim}, last: f}
+	target := waits.Key{PID: t.PID}
+	if t.Victim != 0 {
+		w.all = []waits.Key{w.victim}
+	}
+	follow := w.all
 	if n := f.Node(target); n != nil {
-		all = append(all, f.EndBy(v, n).Frees...)
+		frees := f.EndBy(v, n).Frees
+		if follow = append(follow, frees...); t.Victim == 0 {
+			w.all = frees
+		}
 	}
-	w.after = waits.Follow(f, target, all)
+	if len(w.all) == 0 {
+		return nil, nil
+	}
+	w.after = waits.Follow(f, target, follow)
 	return w, nil
 }
 
@@ -55,7 +71,7 @@ func (w *victimWatch) see(ctx context.Context, s *probes.Sampler, after time.Dur
 		return
 	}
 	for i := range snap.Sessions {
-		if x := &snap.Sessions[i]; x.PID == w.key.PID && x.State == "" {
+		if x := &snap.Sessions[i]; x.State == "" && slices.Contains(w.all, waits.Key{PID: x.PID}) {
 			w.blind = true
 		}
 	}
@@ -68,19 +84,39 @@ func (w *victimWatch) settled() bool {
 	if w == nil || w.blind {
 		return true
 	}
-	fate := w.after.Fate(w.key)
-	return fate != waits.Waits && fate != waits.Unseen
+	return !slices.ContainsFunc(w.all, func(k waits.Key) bool {
+		fate := w.after.Fate(k)
+		return fate == waits.Waits || fate == waits.Unseen
+	})
 }
 
-// tell says in the document what has become of the victim.
+// tell says in the document what has become of those who waited.
 func (d *endDocument) tell(w *victimWatch) {
 	if w == nil || w.blind {
 		return
 	}
-	fate := w.after.Fate(w.key)
-	if d.victim = w.after.Words(w.last, w.key); fate == waits.Unseen {
+	if w.victim.PID == 0 {
+		d.count(w)
+		return
+	}
+	fate := w.after.Fate(w.victim)
+	if d.victim = w.after.Words(w.last, w.victim); fate == waits.Unseen {
 		return
 	}
 	still := fate == waits.Waits
 	d.VictimWaits, d.VictimFate = &still, &fate
+}
+
+// count says how many were freed, and what became of the others.
+func (d *endDocument) count(w *victimWatch) {
+	n, last, _ := w.after.Freed()
+	all := len(w.all)
+	d.Waited, d.Freed = &all, &n
+	d.victim = fmt.Sprintf("freed %d of %d", n, all)
+	if n > 0 {
+		d.victim += fmt.Sprintf(" after %.1f s", last.Seconds())
+	}
+	if rest := w.after.Rest(w.last); rest != "" {
+		d.victim += "; " + rest
+	}
 }
