@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pgsonde/pgsonde/probes/pgserver"
 )
 
 // TestOnlyWhoRunsBecauseOfItIsFreed ends the session that a statement waits for, which
@@ -71,9 +74,15 @@ func TestOnlyWhoRunsBecauseOfItIsFreed(t *testing.T) {
 // waitsFor waits until the server says that one session waits for another.
 func (s *stage) waitsFor(waiter, blocker int) {
 	s.t.Helper()
+	s.until("select $1::int = any (pg_blocking_pids($2::int))", strconv.Itoa(blocker), strconv.Itoa(waiter))
+}
+
+// until waits until the server says that something is so.
+func (s *stage) until(sql string, args ...string) {
+	s.t.Helper()
 	c := s.as("dba")
 	for range 600 {
-		rows, err := c.QueryText(s.t.Context(), "select $1::int = any (pg_blocking_pids($2::int))", strconv.Itoa(blocker), strconv.Itoa(waiter))
+		rows, err := c.QueryText(s.t.Context(), sql, args...)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -82,5 +91,40 @@ func (s *stage) waitsFor(waiter, blocker int) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	s.t.Fatalf("%d does not wait for %d", waiter, blocker)
+	s.t.Fatalf("never: %s %v", sql, args)
+}
+
+// TestWhoGaveUpBeforeTheEndIsNotFreed: the target does not heed the signal for a while,
+// which is said; one of the two that wait for it gives up meanwhile.
+func TestWhoGaveUpBeforeTheEndIsNotFreed(t *testing.T) {
+	s := newStage(t, nil)
+	root, hasty, patient := s.as("werft:root"), s.as("werft:hasty"), s.as("werft:patient")
+	s.do(root, "begin", "update acct set v = 1 where id = 1")
+	s.do(hasty, "set lock_timeout = '8s'")
+	for _, c := range []*pgserver.Conn{hasty, patient} {
+		s.wait.Go(func() { _ = c.Exec(context.Background(), "update acct set v = v + 1 where id = 1") })
+		s.until("select count(*) > 0 from pg_locks where not granted and pid = $1::int", strconv.Itoa(c.PID()))
+	}
+	r, audit := s.screen(Options{})
+	r.until("2 sessions wait for 1 cause")
+	if err := syscall.Kill(root.PID(), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(root.PID(), syscall.SIGCONT) }()
+	r.typeKeys("K")
+	r.until("y terminate")
+	r.typeKeys("y")
+	r.until("not acted on yet, the signal is pending")
+	s.until("select count(*) = 0 from pg_stat_activity where wait_event_type = 'Lock' and pid = $1::int", strconv.Itoa(hasty.PID()))
+	time.Sleep(3 * time.Second) // two readings and more
+	if err := syscall.Kill(root.PID(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	r.until("freed 1 of 2")
+	r.quit()
+	want := fmt.Sprintf("; %d left its wait while %d was still there", hasty.PID(), root.PID())
+	lines := audit()
+	if len(lines) != 3 || !strings.Contains(lines[1], "not acted on yet") || !strings.HasSuffix(lines[2], want) {
+		t.Errorf("audit: %q, want %q", lines, want)
+	}
 }

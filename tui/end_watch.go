@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,7 +14,8 @@ import (
 const (
 	endTimeout  = 10 * time.Second       // for the signal to be sent
 	endFast     = 100 * time.Millisecond // between readings while the effect is watched
-	endPatient  = 5 * time.Second        // until it did not help, on the server's clock
+	endPatient  = 5 * time.Second        // until it is said that nothing came of it yet, on the server's clock
+	endLong     = time.Minute            // … and that nothing will
 	endSettled  = time.Second            // nobody more is freed after those that were sure to
 	endSessions = 2000                   // looked at meanwhile
 )
@@ -29,8 +28,11 @@ type ending struct {
 	verb     waits.Verb
 	target   endTarget
 	audit    probes.Audit
-	at       time.Time // of the signal, the server's clock
+	at       time.Time // of the signal, the server's clock; of the reading before when unknown
 	after    *waits.Aftermath
+	unknown  string        // why it is not known whether the signal was sent, "" it is
+	pending  bool          // it was said that the signal is not acted on yet
+	over     time.Duration // after which the target was first seen to have obeyed, 0 not yet
 }
 
 // newEnding remembers who waits for the target, and in which statement.
@@ -51,6 +53,7 @@ func sendEnd(d *endDialog) command {
 			user = m.frame.snap.Server.User
 		}
 		m.ending = newEnding(m.ending.n+1, d, x, x.audit(d.verb, user))
+		m.ending.at = x.seen.snap.At
 		return m.link.end(m.ending.n, d.verb, x.target(d.verb, d.sure), m.ending.audit)
 	}
 }
@@ -81,7 +84,7 @@ func (l *link) end(n int, v waits.Verb, t probes.Target, audit probes.Audit) tea
 		}
 		said := r.String()
 		if err != nil {
-			said = "not known: " + err.Error()
+			said = unknownSent(err.Error())
 		}
 		l.record(audit.Done(at, said))
 		return endedMsg{n, r, err}
@@ -129,7 +132,8 @@ func (m *model) ended(msg endedMsg) tea.Cmd {
 	}
 	switch {
 	case msg.err != nil:
-		return m.outcome(theme.Crit, "not known whether it was sent: "+msg.err.Error(), false)
+		e.watching, e.unknown = true, msg.err.Error()
+		return tea.Batch(m.outcome(theme.Warn, unknownSent(e.unknown)+": watching", true), m.ask())
 	case msg.r.Outcome != probes.Sent:
 		return m.outcome(theme.Warn, "nothing was sent: "+msg.r.Reason(), false)
 	}
@@ -162,14 +166,47 @@ func (m *model) watchEnd(s *probes.Snapshot) tea.Cmd {
 	}
 	after := at.Sub(e.at)
 	e.after.See(f, waits.Look{Sessions: s.Sessions, All: len(s.Sessions) < endSessions, Own: s.Server.OwnPIDs, After: after})
-	over, why := e.over(f, s)
-	if after < endPatient && !(over && e.settled(after)) {
-		return nil
+	over, why := e.obeyed(f, s)
+	if over && e.over == 0 {
+		e.over = after
 	}
-	e.watching = false
-	role, text := e.verdict(f, over, why, after)
+	switch {
+	case over && after < e.over+endPatient && !e.settled(after), !over && after < endPatient:
+		return nil
+	case !over && e.unknown == "" && after < endLong:
+		return m.pendingEnd(s, notYet(e, after, why))
+	}
+	return m.lastWord(s, e.verdict(f, over, why, after))
+}
+
+// said is what the dialog says of an end, and how grave that is.
+type said struct {
+	role theme.Role
+	text string
+}
+
+// lastWord ends the watch.
+func (m *model) lastWord(s *probes.Snapshot, v said) tea.Cmd {
+	m.ending.watching = false
+	m.link.record(m.ending.audit.Done(s.At, v.text))
+	return m.outcome(v.role, v.text, false)
+}
+
+// pendingEnd says that the target has not obeyed yet, which goes on the record once,
+// and goes on watching.
+func (m *model) pendingEnd(s *probes.Snapshot, text string) tea.Cmd {
+	e := &m.ending
+	first := !e.pending
+	e.pending = true
+	cmd := m.outcome(theme.Warn, text, true)
+	if !first {
+		return cmd
+	}
 	m.link.record(e.audit.Done(s.At, text))
-	return m.outcome(role, text, false)
+	if m.over != overlay(e.dialog) {
+		return m.say(text)
+	}
+	return cmd
 }
 
 // blindEnd gives up, after a while, to see who was freed: no reading of the locks
@@ -180,15 +217,19 @@ func (m *model) blindEnd(f *waits.Forest, s *probes.Snapshot) tea.Cmd {
 	if f.Late == "" || after < endPatient {
 		return nil
 	}
-	e.watching = false
-	text := "sent; who was freed cannot be told: " + f.Late
-	if over, why := e.over(f, s); len(s.Sessions) > 0 && over {
-		text = "sent, and obeyed; who was freed cannot be told: " + f.Late
-	} else if !over {
-		text = fmt.Sprintf("sent; after %s it is still there (%s); who was freed cannot be told: %s", took(after), why, f.Late)
+	blind := "; who was freed cannot be told: " + f.Late
+	over, why := e.obeyed(f, s)
+	switch {
+	case e.unknown != "":
+		return m.lastWord(s, said{theme.Warn, unknownSent(e.unknown) + e.found(over, why, after) + blind})
+	case !over && after < endLong:
+		return m.pendingEnd(s, notYet(e, after, why)+blind)
+	case !over:
+		return m.lastWord(s, said{theme.Warn, "sent" + e.found(over, why, after) + blind})
+	case len(s.Sessions) > 0:
+		return m.lastWord(s, said{theme.Warn, "sent, and obeyed" + blind})
 	}
-	m.link.record(e.audit.Done(s.At, text))
-	return m.outcome(theme.Warn, text, false)
+	return m.lastWord(s, said{theme.Warn, "sent" + blind})
 }
 
 // settled: what became of all is known, or those are freed that were sure to be, and
@@ -196,62 +237,4 @@ func (m *model) blindEnd(f *waits.Forest, s *probes.Snapshot) tea.Cmd {
 func (e *ending) settled(after time.Duration) bool {
 	n, last, all := e.after.Freed()
 	return all || n >= e.target.end.Direct && n > 0 && after > last+endSettled
-}
-
-// over says whether the target has obeyed, and if not what it does.
-func (e *ending) over(f *waits.Forest, s *probes.Snapshot) (bool, string) {
-	old := e.target.node.Session
-	var now *probes.Session
-	if n := f.Node(e.target.node.Key); n != nil {
-		now = n.Session
-	}
-	for i := range s.Sessions {
-		if s.Sessions[i].PID == old.PID {
-			now = &s.Sessions[i]
-		}
-	}
-	switch {
-	case now == nil, !now.BackendStart.Equal(old.BackendStart):
-		return true, ""
-	case e.verb == waits.Cancel && (!now.QueryStart.Equal(old.QueryStart) || now.State != "active"):
-		return true, ""
-	}
-	why := now.State
-	if w := waitEvent(now); w != "" {
-		why += ", " + w
-	}
-	return false, why
-}
-
-// verdict says who was freed, or why it did not help.
-func (e *ending) verdict(f *waits.Forest, over bool, why string, after time.Duration) (theme.Role, string) {
-	who, did := nodeName(e.target.node), "terminated"
-	if e.verb == waits.Cancel {
-		did = "canceled"
-	}
-	all, sure := len(e.target.end.Frees), e.target.end.Direct
-	n, last, _ := e.after.Freed()
-	switch {
-	case !over:
-		return theme.Crit, fmt.Sprintf("it did not help: %s is still there after %s (%s)", who, took(after), why)
-	case all == 0:
-		return theme.OK, fmt.Sprintf("%s %s after %s; nobody waited for it alone", did, who, took(after))
-	case n == all:
-		return theme.OK, fmt.Sprintf("%s %s: freed %d of %d after %s", did, who, n, all, took(last))
-	case n == 0:
-		return theme.Warn, fmt.Sprintf("%s %s: freed 0 of %d in %s; %s", did, who, all, took(after), e.after.Rest(f))
-	}
-	role := theme.OK
-	if n < sure {
-		role = theme.Warn
-	}
-	return role, fmt.Sprintf("%s %s: freed %d of %d after %s; %s", did, who, n, all, took(last), e.after.Rest(f))
-}
-
-// took prints how long an effect took: the first reading that shows it says so.
-func took(d time.Duration) string {
-	if d < 100*time.Millisecond {
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }

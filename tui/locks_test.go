@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,11 +181,12 @@ type ender struct {
 	replay
 	got []probes.Target
 	r   probes.Result
+	err error
 }
 
 func (e *ender) Cancel(_ context.Context, t probes.Target) (probes.Result, error) {
 	e.got = append(e.got, t)
-	return e.r, nil
+	return e.r, e.err
 }
 
 func (e *ender) Terminate(ctx context.Context, t probes.Target) (probes.Result, error) {
@@ -295,18 +298,34 @@ func TestEffectIsSaid(t *testing.T) {
 			l.At = s.Locks.At.Add(after)
 			out.Locks = &l
 		} else {
-			out.Locks, out.Sessions = nil, nil
+			out.Locks, out.Sessions = nil, slices.Clone(s.Locks.Procs)
+			out.Sessions = slices.DeleteFunc(out.Sessions, func(x probes.Session) bool { return x.PID == 23524 })
+			for i := range out.Sessions {
+				out.Sessions[i].State = "idle"
+			}
 		}
 		return &out
 	}
+	there := func(after time.Duration) *probes.Snapshot { return later(snaps[1], after, true) }
+	gone := func(after time.Duration) *probes.Snapshot { return later(snaps[1], after, false) }
+	unread := gone(300 * time.Millisecond) // a reading that was under way: nobody waits, and whether 23524 is there it does not say
+	unread.Sessions = nil
 	tests := []struct {
 		name  string
 		r     probes.Result
 		after []*probes.Snapshot
 		say   string
 	}{
-		{"freed", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], 300*time.Millisecond, false), later(snaps[1], 400*time.Millisecond, false)}, "freed 9 of 9 after 0.3 s"},
-		{"did not help", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{later(snaps[1], time.Second, true), later(snaps[1], 6*time.Second, true)}, "it did not help: 23524 is still there"},
+		{"freed", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{gone(300 * time.Millisecond), gone(400 * time.Millisecond)}, "terminated 23524: freed 9 of 9 after 0.3 s"},
+		{"not yet", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{there(time.Second)}, "sent: watching what it does"},
+		{"pending", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{there(time.Second), there(6 * time.Second)}, "not acted on yet, the signal is pending: 23524 is still there after 6.0 s"},
+		{"pending, and then", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{there(6 * time.Second), gone(8 * time.Second), gone(9 * time.Second)}, "terminated 23524: freed 9 of 9 after 8.0 s"},
+		{"did not help", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{there(6 * time.Second), there(61 * time.Second)}, "it did not help, the signal is still pending: 23524 is still there after 61.0 s"},
+		{"not read", probes.Result{Outcome: probes.Sent}, []*probes.Snapshot{unread, there(6 * time.Second)}, "not acted on yet"},
+		{"not known", probes.Result{}, []*probes.Snapshot{there(time.Second)}, "not known whether it was sent (the connection was lost): watching"},
+		{"not known, and there", probes.Result{}, []*probes.Snapshot{there(6 * time.Second)}, "not known whether it was sent (the connection was lost): 23524 is still there after 6.0 s (idle in transaction): try again"},
+		{"not known, and gone", probes.Result{}, []*probes.Snapshot{gone(time.Second), gone(2 * time.Second)}, "not known whether it was sent (the connection was lost), but 23524 is gone: freed 9 of 9 after 1.0 s"},
+		{"not sent", probes.Result{Outcome: probes.NotSent, Why: "the connection to the server was lost: try again"}, nil, "nothing was sent: the connection to the server was lost: try again"},
 		{"changed", probes.Result{Outcome: probes.Changed, Why: "it is another session"}, nil, "nothing was sent: it is another session"},
 		{"not permitted", probes.Result{Outcome: probes.NotPermitted, Why: "permission denied", Grant: "pg_signal_backend"}, nil, "permission denied; it needs pg_signal_backend"},
 		{"a superuser's", probes.Result{Outcome: probes.NotPermitted, Why: probes.WhyMissing("superuser"), Grant: "superuser"}, nil, "only a superuser may end"},
@@ -316,6 +335,9 @@ func TestEffectIsSaid(t *testing.T) {
 			d, src := enderDrawn(t, 80, 24, Options{}, snaps)
 			tt.r.At = snaps[1].Locks.At
 			src.r = tt.r
+			if tt.r.Outcome == "" {
+				src.err = errors.New("the connection was lost")
+			}
 			d.press("K")
 			_, cmd := d.Update(keyPress("y"))
 			for _, m := range runCmd(cmd) {

@@ -29,6 +29,9 @@ func (m *model) ask() tea.Cmd {
 	m.wantPooled(&w)
 	if m.ending.watching { // whether those that wait no longer have run
 		w.Sessions, w.AllKinds, w.Limit = true, true, max(w.Limit, endSessions)
+		if w.FullPID == 0 { // which is never cut off
+			w.FullPID = m.ending.target.node.Key.PID
+		}
 	}
 	gen, done := m.read.asked, make(chan struct{})
 	m.read.done = done
@@ -109,7 +112,7 @@ func (m *model) answered(msg answerMsg) tea.Cmd {
 		return say
 	}
 	d := m.read.next
-	if m.ending.watching {
+	if m.ending.watching && !m.ending.pending {
 		d = min(d, max(endFast, 2*m.read.cost))
 	}
 	if m.read.down != nil {

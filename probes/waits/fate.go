@@ -96,7 +96,7 @@ func (a *Aftermath) See(f *Forest, l Look) {
 			w.fate = Left
 		case s != nil && s.State == "idle in transaction (aborted)":
 			w.fate = Failed
-		case !a.see(w, f, s, own, l.After):
+		case !a.see(w, f, s, own, held, l.After):
 			w.early = w.fate == Unseen && held
 		case held && w.early: // in a later reading than the one that showed w clear
 			w.fate = Before
@@ -138,7 +138,7 @@ func (a *Aftermath) holds(l *Look) bool {
 // see says whether a session is over its wait: its statement has ended, or goes on
 // in two readings. In one alone it may be on its way from one lock to the next, as
 // those behind a row are, all of which wake when its locker ends.
-func (a *Aftermath) see(w *survivor, f *Forest, s *probes.Session, own bool, after time.Duration) bool {
+func (a *Aftermath) see(w *survivor, f *Forest, s *probes.Session, own, held bool, after time.Duration) bool {
 	if by, waits := f.waitsFor(w.key); waits {
 		if s == nil {
 			s = f.sessionOf(w.key)
@@ -149,9 +149,11 @@ func (a *Aftermath) see(w *survivor, f *Forest, s *probes.Session, own bool, aft
 			return true
 		}
 		if anew { // it gave up and asks once more
-			w.began, w.behind = s.QueryStart, nil
+			w.began = s.QueryStart
 		}
-		w.fate = Waits
+		if w.fate = Waits; held || anew || slices.Contains(by, a.target) {
+			w.behind = nil // whoever was before it there is no matter once the target has ended
+		}
 		for _, b := range by {
 			if b != a.target && !slices.Contains(w.behind, b) {
 				w.behind = append(w.behind, b)

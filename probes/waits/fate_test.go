@@ -128,6 +128,7 @@ func TestWhoLeftItsWaitBeforeTheEndIsNotFreed(t *testing.T) {
 		only8  = "5 RX t1\n8 AX t1 @2"
 		nobody = "9 RX t2"
 		anew   = "5 RX t1\n8 AX t1 @2\n7 AX t1 @3"
+		queue  = "5 RX t1\n6 X a1\n6 AX t1 @1\n7 X a1 @1\n8 AX t1 @2" // 7 behind 6 behind 5
 		others = "6 RX t2\n7 AX t2 @3\n5 RX t1\n8 AX t1 @2"
 	)
 	there := probes.Session{PID: 5, BackendStart: epoch, XactStart: epoch, QueryStart: epoch, State: "idle in transaction", XID: "700"}
@@ -157,6 +158,7 @@ func TestWhoLeftItsWaitBeforeTheEndIsNotFreed(t *testing.T) {
 		{"waits for another in its next statement", []look{{others, &there, ""}, {others, &there, ""}}, Before, ""},
 		{"on its way to the row's locker", []look{{nobody, &there, "active"}, {before, &there, "active"}, {nobody, nil, "idle"}}, Freed, ""},
 		{"a list read before the end, locks after it", []look{{nobody, &there, "idle"}, {nobody, nil, "idle"}}, Freed, ""},
+		{"behind one that gave up before", []look{{queue, &there, "active"}, {before, &there, "active"}, {nobody, nil, "idle"}}, Freed, ""},
 		{"rolled back and not gone", []look{{nobody, rolledBack, "idle"}, {nobody, rolledBack, "idle"}}, Freed, ""},
 		{"drops its temporary tables", []look{{nobody, dropping, "idle"}, {nobody, dropping, "idle"}}, Freed, ""},
 	}
