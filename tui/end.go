@@ -41,7 +41,9 @@ type endTarget struct {
 	outlook
 	queued bool // it waited or blocked when the dialog opened
 	victim int  // a pid that it blocks directly, 0 none
-	gone   bool
+	gone   bool // it is not what it was: see left
+	left   bool // the session itself is no more
+	stays  bool // … is still there
 }
 
 // newTarget judges one session in a forest.
@@ -65,9 +67,13 @@ func (t *endTarget) load(f *frame) {
 	case t.queued:
 		t.gone = n == nil || nodeKey(n) != nodeKey(t.node)
 	case f.snap.Sessions != nil:
-		t.gone = !slices.ContainsFunc(f.snap.Sessions, func(x probes.Session) bool { return sessionKey(&x) == nodeKey(t.node) })
+		t.gone = !slices.ContainsFunc(f.snap.Sessions, t.is)
 	}
 	if t.gone {
+		if list := f.snap.Sessions; list != nil {
+			t.stays = slices.ContainsFunc(list, t.is)
+			t.left = !t.stays && len(list) < endSessions
+		}
 		t.outlook = outlook{advice: t.advice, end: waits.End{Key: t.node.Key}, cut: waits.End{Key: t.node.Key}}
 		return
 	}
@@ -82,6 +88,9 @@ func (t *endTarget) load(f *frame) {
 		t.victim = v
 	}
 }
+
+// is says whether a session is the target.
+func (t *endTarget) is(x probes.Session) bool { return sessionKey(&x) == nodeKey(t.node) }
 
 // unsignalled are the kinds of process that pg_cancel_backend and
 // pg_terminate_backend do not know: the auxiliary processes of the server

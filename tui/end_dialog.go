@@ -19,6 +19,8 @@ type endDialog struct {
 	outcome string       // "" until something was sent
 	kind    theme.Role
 	again   bool // the outcome is not the last word yet
+	worker  int  // the parallel worker that was chosen, for which chosen stands; 0 none
+	chosen  *waits.Node
 }
 
 func newEndDialog(f *frame, w *endWish) *endDialog {
@@ -28,7 +30,10 @@ func newEndDialog(f *frame, w *endWish) *endDialog {
 			n = &waits.Node{Key: waits.Key{PID: w.x.PID}, Session: w.x, Role: f.role(w.x), Blocked: -1}
 		}
 	}
-	d := &endDialog{verb: w.verb, asked: w.verb, targets: offers(f, n)}
+	d := &endDialog{verb: w.verb, asked: w.verb, targets: offers(f, n), chosen: n}
+	if w.node == nil && n.Key.PID != w.x.PID {
+		d.worker = w.x.PID
+	}
 	if t := treeOf(f.forest(), n); t != nil {
 		d.best = t.Best
 	}

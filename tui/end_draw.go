@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/probes/waits"
@@ -43,7 +44,9 @@ func (d *endDialog) draw(t *theme.Theme, w, h int) []string {
 func effectWords(d *endDialog, x *endTarget) string {
 	verb := string(d.verb) + " "
 	switch {
-	case x.gone && x.queued:
+	case x.gone && x.queued && x.stays:
+		return "over: the session is still there, but it waits for nothing and blocks nobody any more, so there is nothing to end"
+	case x.gone && x.queued && !x.left:
 		return "over: it waits for nothing and blocks nobody any more, so there is nothing to end"
 	case x.gone:
 		return "ended: there is no such session any more"
@@ -59,7 +62,7 @@ func effectWords(d *endDialog, x *endTarget) string {
 
 // goneWord says what became of a target that is gone: one of a forest may live on.
 func (t *endTarget) goneWord() string {
-	if t.queued {
+	if t.queued && !t.left {
 		return "over"
 	}
 	return "ended"
@@ -96,8 +99,12 @@ func (d *endDialog) more(t *theme.Theme, w int) []string {
 		return wrap(t, theme.Crit, "! ", "sure? Y does it all the same", w)
 	}
 	var out []string
-	if text := leaves(x.node); text != "" && !x.gone && useful(effectOf(d.verb, x.advice)) {
+	if d.worker != 0 && !x.gone && x.node == d.chosen {
+		text := strconv.Itoa(d.worker) + " is a parallel worker of " + nodeName(x.node) + ", whose statement it is"
 		out = wrap(t, theme.Warn, theme.Sign(theme.Warn)+" ", text, w)
+	}
+	if text := leaves(x.node); text != "" && !x.gone && useful(effectOf(d.verb, x.advice)) {
+		out = append(out, wrap(t, theme.Warn, theme.Sign(theme.Warn)+" ", text, w)...)
 	}
 	if text, here := d.recommended(); text != "" {
 		if out = append(out, wrap(t, theme.Strong, "  ", text, w)...); here {

@@ -13,12 +13,13 @@ type outlook struct {
 	end, cut waits.End // whom it frees to end the session, and to cancel it
 	unless   string    // the condition on that, "" none
 	fresh    bool      // its transaction has written nothing
+	idle     bool      // it is in no transaction
 }
 
 func outlookOf(f *waits.Forest, n *waits.Node) outlook {
 	s := n.Session
 	fresh := s != nil && s.XID == "" && s.Kind == probes.KindClient
-	return outlook{fresh: fresh, advice: adviceOn(f, n), end: f.EndBy(waits.Terminate, n), cut: f.EndBy(waits.Cancel, n), unless: f.Unless(n)}
+	return outlook{fresh: fresh, idle: s != nil && s.State == "idle", advice: adviceOn(f, n), end: f.EndBy(waits.Terminate, n), cut: f.EndBy(waits.Cancel, n), unless: f.Unless(n)}
 }
 
 // by is whom a verb frees.
@@ -100,6 +101,8 @@ func (o outlook) effect(v waits.Verb) string {
 		return s + then + a.Why
 	case v == waits.Cancel:
 		return s + then + "its statement and transaction are aborted, its connection stays"
+	case o.idle:
+		return s + then + "its connection ends, it is in no transaction"
 	}
 	return s + then + "its transaction is rolled back and its connection ends"
 }

@@ -196,7 +196,7 @@ func TestDialogAboutAnEndedSession(t *testing.T) {
 	d.press("K")
 	d.has("y terminate 23568")
 	d.answer(later(snaps[1], 5*time.Minute, 23568))
-	d.says("over: it waits for nothing and blocks nobody any more")
+	d.says("ended: there is no such session any more")
 	d.hasNot("y terminate")
 	d.says("active for 0:13, transaction 0:13")
 	_, cmd := d.Update(keyPress("y"))

@@ -54,7 +54,7 @@ func TestWhatIsOverIsNotRecommended(t *testing.T) {
 	d.press("C")
 	d.says("recommended: terminate 23524")
 	d.answer(later(snaps[1], time.Second, 23524))
-	d.has("over")
+	d.has("ended")
 	d.hasNot("recommended")
 	d.hasNot("advised: terminate")
 }
@@ -94,5 +94,53 @@ func TestWhatIsLeftBehindIsSaid(t *testing.T) {
 	for _, k := range []string{"C", "K"} {
 		d.press(k)
 		d.says("may leave behind a pending detach: ALTER TABLE … DETACH PARTITION … FINALIZE ends it")
+	}
+}
+
+// TestADialogSaysWhetherTheSessionIsStillThere when it waits for nothing and blocks
+// nobody any more, as far as the sessions were read, and they are asked for.
+func TestADialogSaysWhetherTheSessionIsStillThere(t *testing.T) {
+	snaps := recorded(t, "locks")
+	var it probes.Session
+	for _, x := range snaps[1].Locks.Procs {
+		if x.PID == 23568 {
+			it = x
+		}
+	}
+	for _, tt := range []struct {
+		sessions []probes.Session
+		want     string
+	}{
+		{nil, "over: it waits for nothing and blocks nobody any more"},
+		{[]probes.Session{it}, "over: the session is still there, but it waits for nothing"},
+		{[]probes.Session{{PID: 1}}, "ended: there is no such session any more"},
+		{[]probes.Session{{PID: 23568, BackendStart: it.BackendStart.Add(time.Second)}}, "ended: there is no such session any more"},
+	} {
+		d, _ := enderDrawn(t, 80, 24, Options{}, snaps)
+		d.goToRow("23568")
+		d.press("K")
+		s := later(snaps[1], time.Minute, 23568)
+		s.Sessions = tt.sessions
+		d.answer(s)
+		d.says(tt.want)
+		d.hasNot("y terminate")
+	}
+}
+
+// TestADialogSaysThatAWorkerWasChosen, and that its leader is meant.
+func TestADialogSaysThatAWorkerWasChosen(t *testing.T) {
+	d, _ := enderDrawn(t, 80, 24, Options{}, recorded(t, "locks"))
+	d.over = newEndDialog(d.frame, &endWish{verb: waits.Terminate, x: &probes.Session{PID: 4711, LeaderPID: 23524, Kind: "parallel worker"}})
+	d.has("Terminate 23524?")
+	d.says("4711 is a parallel worker of 23524")
+	d.over = newEndDialog(d.frame, &endWish{verb: waits.Terminate, x: &probes.Session{PID: 23524}})
+	d.hasNot("parallel worker")
+}
+
+// TestNoTransactionIsRolledBack where there is none.
+func TestNoTransactionIsRolledBack(t *testing.T) {
+	o := outlook{idle: true, end: waits.End{Frees: make([]waits.Key, 1), Direct: 1, Most: 1}}
+	if got := o.effect(waits.Terminate); got != "frees 1 session: its connection ends, it is in no transaction" {
+		t.Errorf("terminate %s", got)
 	}
 }

@@ -223,7 +223,7 @@ func TestChangedTargetIsNotEnded(t *testing.T) {
 	r.typeKeys("gK")
 	r.until("y terminate")
 	s.do(c, "commit")
-	r.until("over: it waits for nothing and blocks nobody")
+	r.until("the session is still there, but it waits for nothing")
 	r.typeKeys("y")
 	r.typeKeys("n")
 	r.until("/ filter")

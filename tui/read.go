@@ -27,6 +27,9 @@ func (m *model) ask() tea.Cmd {
 	var w probes.Want
 	m.screen().want(&w)
 	m.wantPooled(&w)
+	if d, ok := m.over.(*endDialog); ok && d.outcome == "" { // whether who is to be ended is still there
+		w.Sessions, w.AllKinds, w.Limit = true, true, max(w.Limit, endSessions)
+	}
 	if m.ending.watching { // whether those that wait no longer have run
 		w.Sessions, w.AllKinds, w.Limit = true, true, max(w.Limit, endSessions)
 		if w.FullPID == 0 { // which is never cut off
