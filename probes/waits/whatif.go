@@ -10,10 +10,9 @@ import (
 )
 
 // End is what happens if one session ended now. Who runs gets all that it waits for
-// now, and its statement goes on. Where that comes to next is known of the table that it
-// waits for only: who wants to write to it, or to lock rows of it, may stop at a row
-// there. That a statement which waits for a row goes on to another row that somebody
-// has is not in the lock table, and not foreseen.
+// now, and its statement goes on. Where that may stop at a row, a key or a table that
+// another keeps who stays, by the statement's text, the catalogs and the locks that are
+// read, it is not sure to run. What functions do is in none of these, and not foreseen.
 type End struct {
 	Key Key
 	// Frees are the waiters that could run: Direct ones at once, the others at
