@@ -16,8 +16,8 @@ var epoch = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // table makes lock entries from lines: "PID MODE OBJECT" is held, "PID MODE
 // OBJECT @SECONDS" waits since then. PID p1 is a prepared transaction. OBJECT is
-// t1 (a relation), x7 (a transaction), row3 (a row of relation 3) or a5 (an
-// advisory key).
+// t1 (a relation), x7 (a transaction), row3 (a row of relation 3), a5 (an
+// advisory key) or o2 (a schema).
 func table(t *testing.T, text string) []probes.LockRow {
 	t.Helper()
 	modes := map[string]probes.LockMode{
@@ -57,6 +57,7 @@ func tag(t *testing.T, s string) probes.LockTag {
 		"row": func() probes.LockTag { return probes.LockTag{Type: "tuple", Database: 5, Relation: n, Tuple: 1} },
 		"t":   func() probes.LockTag { return probes.LockTag{Type: "relation", Database: 5, Relation: n} },
 		"x":   func() probes.LockTag { return probes.LockTag{Type: "transactionid", XID: n} },
+		"o":   func() probes.LockTag { return probes.LockTag{Type: "object", Database: 5, ClassID: 2615, ObjID: n} },
 		"a":   func() probes.LockTag { return probes.LockTag{Type: "advisory", Database: 5, ObjID: n, ObjSubID: 1} },
 	} {
 		if rest, ok := strings.CutPrefix(s, prefix); ok {

@@ -46,8 +46,12 @@ func (f *Forest) findKeepers(l *probes.Locks) {
 // may stop at another.
 func (s *simulation) stops(p int) bool {
 	return slices.ContainsFunc(s.g.procs[p].waits, func(w *wait) bool {
-		if w.shape.Type == "advisory" {
+		switch x := s.g.procs[p].session; {
+		case w.shape.Type == "advisory":
 			return s.f.severalKeys(w)
+		case w.shape.Type == "object" && x != nil: // then come what is in the schema, or the role's
+			q := statement(x.Query, x.QueryClipped)
+			return len(q) > 0 && q[0].is("drop", "reassign")
 		}
 		if w.shape.Type != "relation" || w.shape.Relation < probes.FirstUser {
 			return false

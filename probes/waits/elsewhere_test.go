@@ -44,6 +44,8 @@ func TestStopsElsewhere(t *testing.T) {
 		{"a lock of a view", "1 RX t1\n3 S t1 @1", "lock table v in share mode", 1, "0-1"},
 		{"a table with foreign keys is dropped", "1 RX t1\n3 AX t1 @1", "drop table a", 1, "0-1"},
 		{"a table without is dropped", "1 RX t2\n3 AX t2 @1", "drop table b", 1, "1-1"},
+		{"a schema is dropped", "1 RS o1\n3 AX o1 @1", "drop schema s cascade", 1, "0-1"},
+		{"a schema is renamed", "1 RS o1\n3 AX o1 @1", "alter schema s rename to z", 1, "1-1"},
 		{"a DDL on partitions", "1 AS t4\n3 AX t4 @1", "alter table whole add x int", 1, "0-1"},
 	} {
 		l := reading(table(t, tt.rows))
@@ -54,7 +56,9 @@ func TestStopsElsewhere(t *testing.T) {
 			l.Names = append(l.Names, o)
 		}
 		for i := range l.Rows {
-			l.Rows[i].Tag.Relation += 20000
+			if l.Rows[i].Tag.Type == "relation" {
+				l.Rows[i].Tag.Relation += 20000
+			}
 		}
 		for i := range l.Procs {
 			if l.Procs[i].PID == 3 {

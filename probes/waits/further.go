@@ -121,7 +121,7 @@ func (f *Forest) wants(p int) map[probes.LockTag]want {
 		t := probes.LockTag{Type: "relation", Database: row.Database, Relation: row.Relation}
 		x.many = !f.comesToOne(query, clipped, t, f.touched.mode[w.pid] == probes.AccessShareLock)
 		o := f.touched.named[t]
-		x.beyond = x.many && o != nil && !clipped && (!mentions(query, o.Name) || namesOther(statement(query, clipped), o))
+		x.beyond = x.many && o != nil && !clipped && (o.Children || !mentions(query, o.Name) || namesOther(statement(query, clipped), o))
 		return map[probes.LockTag]want{t: x}
 	}
 	x.inserts = onlyInserts(query, clipped)

@@ -33,6 +33,7 @@ func (r *races) take() string {
 		fmt.Sprintf("delete from r where id = %d", r.one()),
 		fmt.Sprintf("select * from r where id = %d for update", r.one()),
 		fmt.Sprintf("insert into two values (%d, %d)", r.one(), r.one()),
+		"update part set id = id where id = "+r.pick("1", "11"),
 	)
 }
 
@@ -46,6 +47,7 @@ func (r *races) wantSeveral() string {
 		"select * from r where id < 4 order by id for update",
 		"select * from r where id < 4 order by id desc for update",
 		"delete from r where v >= 0",
+		"delete from part", "select from part for update", "update r set v = part.id from part",
 		fmt.Sprintf("insert into two values (%d, %d)", r.one(), r.one()),
 		fmt.Sprintf("insert into two values (%d, %d) on conflict do nothing", r.one(), r.one()),
 		fmt.Sprintf("insert into two values (%d, %d), (%d, 4) on conflict do nothing", r.one(), r.one(), 4+r.one()),
