@@ -45,6 +45,8 @@ func (e *ending) found(over bool, why string, after time.Duration) string {
 		return ", but the statement of " + who + " has ended"
 	case over:
 		return ", but " + who + " is gone"
+	case e.verb == waits.Cancel:
+		return fmt.Sprintf(": the statement of %s still runs after %s (%s)", who, took(after), why)
 	}
 	return fmt.Sprintf(": %s is still there after %s (%s)", who, took(after), why)
 }

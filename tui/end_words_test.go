@@ -144,3 +144,15 @@ func TestNoTransactionIsRolledBack(t *testing.T) {
 		t.Errorf("terminate %s", got)
 	}
 }
+
+// TestWhatIsStillThereIsNamed: a cancel is about the statement.
+func TestWhatIsStillThereIsNamed(t *testing.T) {
+	e := &ending{verb: waits.Cancel, target: endTarget{node: &waits.Node{Key: waits.Key{PID: 5}}}}
+	if got := notYet(e, 6*time.Second, "active"); got != "not acted on yet, the signal is pending: the statement of 5 still runs after 6.0 s (active)" {
+		t.Errorf("got %q", got)
+	}
+	e.verb = waits.Terminate
+	if got := notYet(e, 6*time.Second, "active"); got != "not acted on yet, the signal is pending: 5 is still there after 6.0 s (active)" {
+		t.Errorf("got %q", got)
+	}
+}
