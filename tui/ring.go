@@ -116,13 +116,10 @@ type frame struct {
 // role names who a session belongs to.
 func (f *frame) role(s *probes.Session) string {
 	m := f.file.Match(budget.Who{Kind: s.Kind, App: s.App, User: s.User, Database: s.Database, Addr: s.Addr})
-	switch {
-	case m.Origin == budget.Pooler:
+	if m.Origin == budget.Pooler {
 		return "pooler " + m.Role
-	case m.Origin == budget.Unmatched && s.Kind != probes.KindClient && s.Kind != probes.KindMasked:
-		return "" // a process of the server itself
 	}
-	return m.Role
+	return f.file.RoleOf(*s)
 }
 
 // row finds a role's row.

@@ -17,7 +17,7 @@ import (
 
 // endFlags are what cancel and terminate share.
 type endFlags struct {
-	BackendID string `arg:"" name:"backend-id" help:"PID@BACKEND_START, as locks and sessions print it: a pid alone may be another session's by now."`
+	BackendID string `arg:"" name:"backend-id" help:"PID@BACKEND_START, as locks prints it below its advice, and locks and sessions with --format json of every session as backend_id: a pid alone may be another session's by now."`
 	target
 	Victim *int `placeholder:"PID" help:"Only if this session still waits for it, itself or through others."`
 	Force  bool `help:"Also what is no client's session: a walsender, a replication worker, a launcher, an anti-wraparound vacuum."`
@@ -241,7 +241,7 @@ func parseBackendID(s string) (int, time.Time, error) {
 	n, err := strconv.ParseInt(pid, 10, 32)
 	us, err2 := strconv.ParseInt(start, 10, 64)
 	if !ok || errors.Join(err, err2) != nil || n <= 0 || us <= 0 {
-		return 0, time.Time{}, fmt.Errorf("%q is no backend id: PID@BACKEND_START, as locks and sessions print it", s)
+		return 0, time.Time{}, fmt.Errorf("%q is no backend id: PID@BACKEND_START, the backend_id of locks and sessions with --format json", s)
 	}
 	return int(n), time.UnixMicro(us), nil
 }

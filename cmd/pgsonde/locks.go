@@ -280,8 +280,11 @@ func (p *treePrinter) lineAt(n *waits.Node, at time.Time) string {
 	if n.Prepared != nil {
 		parts = []string{"prepared", strconv.Quote(n.Prepared.GID)}
 	}
-	if n.Role != "" {
+	switch {
+	case n.Role != "":
 		parts = append(parts, n.Role)
+	case n.Session != nil:
+		parts = append(parts, n.Session.Kind)
 	}
 	if e := n.Edge; e != nil {
 		long := duration(e.Wait)

@@ -56,7 +56,7 @@ type sessionDoc struct {
 	PID           int      `json:"pid"`
 	BackendID     *string  `json:"backend_id"`
 	Kind          string   `json:"kind"`
-	Role          string   `json:"role"`
+	Role          *string  `json:"role"` // null: a process of the server itself
 	App           string   `json:"application_name"`
 	User          *string  `json:"user"`
 	Database      *string  `json:"database"`
@@ -79,12 +79,12 @@ type sessionDoc struct {
 func (c *sessionsCmd) document(snap *probes.Snapshot, file *budget.File) sessionsDoc {
 	d := sessionsDoc{Schema: "pgsonde/sessions/1", At: stamp(snap.At), Masked: snap.Server.Masked, Total: snap.SessionsTotal, Sessions: []sessionDoc{}}
 	for _, s := range snap.Sessions {
-		role := file.Match(budget.Who{Kind: s.Kind, App: s.App, User: s.User, Database: s.Database, Addr: s.Addr}).Role
+		role := file.RoleOf(s)
 		if c.Role != "" && role != c.Role {
 			continue
 		}
 		d.Sessions = append(d.Sessions, sessionDoc{
-			PID: s.PID, BackendID: orNull(s.BackendID()), Kind: s.Kind, Role: role, App: s.App, User: orNull(s.User), Database: orNull(s.Database),
+			PID: s.PID, BackendID: orNull(s.BackendID()), Kind: s.Kind, Role: orNull(role), App: s.App, User: orNull(s.User), Database: orNull(s.Database),
 			Addr: orNull(s.Addr), Port: positive(s.Port), State: orNull(s.State), WaitEventType: orNull(s.WaitEventType), WaitEvent: orNull(s.WaitEvent),
 			BackendS: since(snap.At, s.BackendStart), TxS: since(snap.At, s.XactStart), QueryS: since(snap.At, s.QueryStart), StateS: since(snap.At, s.StateChange),
 			XID: orNull(s.XID), XMin: orNull(s.XMin), LeaderPID: positive(s.LeaderPID), Query: orNull(s.Query), QueryClipped: s.QueryClipped,
@@ -103,12 +103,20 @@ func (d sessionsDoc) write(w io.Writer, watch bool) {
 		if s.WaitEvent != nil {
 			wait += ":" + *s.WaitEvent
 		}
-		g.add(strconv.Itoa(s.PID), s.Role, text(s.User), text(s.Database), text(s.Addr), orUnknown(s.State, d.Masked), wait, age(s.TxS), age(s.StateS), clip(text(s.Query), 100))
+		g.add(strconv.Itoa(s.PID), s.whose(), text(s.User), text(s.Database), text(s.Addr), orUnknown(s.State, d.Masked), wait, age(s.TxS), age(s.StateS), clip(text(s.Query), 100))
 	}
 	g.write(w)
 	if n := d.Total - len(d.Sessions); n > 0 {
 		fmt.Fprintf(w, "(%d more)\n", n)
 	}
+}
+
+// whose is the role of a session, or what part of the server it is.
+func (s *sessionDoc) whose() string {
+	if s.Role == nil {
+		return s.Kind
+	}
+	return *s.Role
 }
 
 func text(s *string) string {

@@ -128,9 +128,15 @@ func (f *File) Match(w Who) Match {
 	return Match{Role: roleUnmatched, Origin: Unmatched}
 }
 
-// RoleOf names the row whose slot a session takes.
+// RoleOf names the row whose slot a session takes; "" for a process of the server
+// itself that no rule takes.
 func (f *File) RoleOf(s probes.Session) string {
-	return f.Match(Who{Kind: s.Kind, App: s.App, User: s.User, Database: s.Database, Addr: s.Addr}).Role
+	w := Who{Kind: s.Kind, App: s.App, User: s.User, Database: s.Database, Addr: s.Addr}
+	m := f.Match(w)
+	if m.Origin == Unmatched && w.normal().Kind != probes.KindClient {
+		return ""
+	}
+	return m.Role
 }
 
 // matchRole tries the rules of one role. A role without a rule in a file
@@ -161,7 +167,7 @@ func withoutFile(w Who) Match {
 	m := Match{Role: app, Origin: Captured}
 	switch {
 	case app != "" && !slices.Contains(driverNames(), app):
-	case w.User == "" && w.Database == "":
+	case w.User == "":
 		return Match{Role: roleUnmatched, Origin: Unmatched}
 	case w.Database == "":
 		m.Role = w.User

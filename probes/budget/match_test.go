@@ -1,6 +1,10 @@
 package budget
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/pgsonde/pgsonde/probes"
+)
 
 const matchFile = `
 match: "werft:{role}"
@@ -99,6 +103,26 @@ func TestMatchWithoutFile(t *testing.T) {
 
 // TestMatchByName: without a capture pattern and a rule, the application of the
 // role's name.
+// TestServerProcessesHaveNoRole: they take no slot of anybody, and a database alone is
+// nobody's name.
+func TestServerProcessesHaveNoRole(t *testing.T) {
+	files := []*File{nil, {}}
+	for _, f := range files {
+		for _, s := range []probes.Session{
+			{Kind: "checkpointer"},
+			{Kind: "autovacuum worker", Database: "shop"},
+			{Kind: probes.KindMaskedSystem},
+		} {
+			if got := f.RoleOf(s); got != "" {
+				t.Errorf("%s, budget %v: got %q", s.Kind, f != nil, got)
+			}
+		}
+		if got := f.RoleOf(probes.Session{Kind: probes.KindMasked}); got != roleUnmatched {
+			t.Errorf("a masked client, budget %v: got %q", f != nil, got)
+		}
+	}
+}
+
 func TestMatchByName(t *testing.T) {
 	f := mustLoad(t, "danish.yaml")
 	if got := f.Match(Who{App: "web"}); got != (Match{Role: "web", Origin: Declared}) {
