@@ -182,7 +182,7 @@ func (d *endDialog) list(t *theme.Theme, w int) []string {
 // whose is the role of a target, or what part of the server it is.
 func (t *endTarget) whose() string {
 	if s := t.node.Session; t.role == "" && s != nil {
-		return s.Kind
+		return partOf(s)
 	}
 	return t.role
 }

@@ -65,7 +65,22 @@ func roleFacts(t *theme.Theme, f *frame, r budget.Row, w, h int) []string {
 			out = append(out, wrap(t, theme.Dim, "  ", x.Action, w)...)
 		}
 	}
-	return out[:min(len(out), h)]
+	return cutOff(t, out, w, h)
+}
+
+// cutOff are the first h lines, of w cells at most; where there are more, the last one
+// shows that.
+func cutOff(t *theme.Theme, lines []string, w, h int) []string {
+	if len(lines) <= h || h <= 0 {
+		return lines[:max(0, min(h, len(lines)))]
+	}
+	out := slices.Clone(lines[:h])
+	last := ansi.Truncate(strings.TrimRight(out[h-1], " "), max(0, w-2), "")
+	if last != "" {
+		last += " "
+	}
+	out[h-1] = last + t.Paint(theme.Dim, false, t.Ellipsis)
+	return out
 }
 
 // sizeBars draws now, kept, cap and peak on one scale.
@@ -190,7 +205,7 @@ func baseFacts(f *frame, s *probes.Session) []fact {
 		{"database", s.Database},
 		{"application", s.App},
 		{"from", addr},
-		{"kind", s.Kind},
+		{"kind", partOf(s)},
 		{"xid", s.XID},
 		{"xmin", s.XMin},
 		{"leader", leader},

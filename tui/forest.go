@@ -97,7 +97,7 @@ func nodeName(n *waits.Node) string {
 // the schema public, and the mode where the object says it all.
 func lockText(lockType string, mode probes.LockMode, object string) string {
 	if object == "" {
-		object = lockType
+		return unnamed(lockType)
 	}
 	switch lockType {
 	case "transactionid", "tuple", "virtualxid", "advisory", "spectoken", "applytransaction":
@@ -108,6 +108,21 @@ func lockText(lockType string, mode probes.LockMode, object string) string {
 		return plain(object)
 	}
 	return m + " on " + plain(object)
+}
+
+// unnamed says what is locked where only its type is known.
+func unnamed(lockType string) string {
+	switch lockType {
+	case "advisory":
+		return "an advisory key"
+	case "relation":
+		return "a relation"
+	case "transactionid", "virtualxid":
+		return "a transaction"
+	case "tuple":
+		return "a row"
+	}
+	return lockType
 }
 
 // plain leaves the schema public out.

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/pgsonde/pgsonde/probes"
+	"github.com/pgsonde/pgsonde/tui/theme"
 )
 
 // twoRoots is a reading in which the queued ALTER waits for a second session, too.
@@ -161,6 +164,37 @@ func TestTreesAreMarkedAsTheyAreFound(t *testing.T) {
 	d.has("~ 5 wait behind 23555")
 	d.press("1")
 	d.has("! 1 session waits behind prepared transaction")
+}
+
+// TestAQueueIsToldInOneLine, cut with an ellipsis where it is too long for the window.
+func TestAQueueIsToldInOneLine(t *testing.T) {
+	d := draw(t, 82, 24, locksOptions(), recorded(t, "locks"))
+	d.goToRow("queued behind for")
+	d.has("8 sessions wait for row (0,1) of acct, one after the other: api 4, scheduler 4")
+	d = draw(t, 70, 24, locksOptions(), recorded(t, "locks"))
+	d.goToRow("queued behind for")
+	d.has("one after the other: api 4,…")
+}
+
+// TestWhatIsCutShowsIt: lines about a row that have no room end in an ellipsis within
+// the width.
+func TestWhatIsCutShowsIt(t *testing.T) {
+	th := theme.New(theme.Plain, false)
+	for _, tt := range []struct {
+		lines []string
+		h     int
+		want  string
+	}{
+		{[]string{"a", "b"}, 2, "a|b"},
+		{[]string{"a", "b", "c"}, 2, "a|b …"},
+		{[]string{"a", "12345678", "c"}, 2, "a|123456 …"},
+		{[]string{"a", "", "c"}, 2, "a|…"},
+		{[]string{"a"}, 0, ""},
+	} {
+		if got := ansi.Strip(strings.Join(cutOff(th, tt.lines, 8, tt.h), "|")); got != tt.want {
+			t.Errorf("%q in %d lines: got %q, want %q", tt.lines, tt.h, got, tt.want)
+		}
+	}
 }
 
 // TestSafeSnapshotAdviceIsAimedAt: the line that says what to end is about that.

@@ -61,12 +61,16 @@ func TestWraparoundIsMarked(t *testing.T) {
 		for i := range s.Locks.Procs {
 			if p := &s.Locks.Procs[i]; p.PID == 23555 {
 				p.Kind, p.Query = "autovacuum worker", "autovacuum: VACUUM public.ledger (to prevent wraparound)"
+				p.User, p.App = "", ""
 			}
 		}
 	}
-	d := draw(t, 80, 24, locksOptions(), snaps)
+	d, _ := enderDrawn(t, 80, 24, Options{}, snaps)
 	d.has("wraparound")
-	d.press("/")
+	d.goToRow("▾ 23555")
+	d.press("K")
+	d.has("wraparound autovacuum")
+	d.press("esc", "g", "/")
 	for _, r := range "wraparound" {
 		d.press(string(r))
 	}

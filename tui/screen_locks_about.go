@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,8 +39,9 @@ func (s *locksScreen) below(t *theme.Theme) []string {
 		role, first, second := s.nodeLines(x)
 		out = append(out, say(role, first), say(theme.Dim, second))
 	case x.group != nil:
-		for _, l := range groupPane(t, x.group, s.w-6) {
-			out = append(out, "   "+l)
+		out = append(out, say(theme.Normal, x.group.sum()))
+		if x.group.queue {
+			out = append(out, say(theme.Dim, queueNote))
 		}
 	case x.tree != nil:
 		for _, e := range endLines(s.f.forest(), x.tree, s.strip()-1) {
@@ -111,6 +113,9 @@ func (s *locksScreen) nodeStrip(t *theme.Theme, x lockRow, w int) []string {
 	f := fr.forest()
 	who := []theme.Span{{Role: theme.Strong, Text: nodeName(n)}, {Text: "  " + n.Role}}
 	if p := n.Session; p != nil {
+		if n.Role == "" && background(p) {
+			who[1].Text = "  " + partOf(p)
+		}
 		for _, text := range append(whoWords(p), p.State) {
 			if text != "" && text != n.Role {
 				who = append(who, theme.Span{Role: theme.Dim, Text: "  " + text})
@@ -191,7 +196,7 @@ func (s *locksScreen) pane(t *theme.Theme, w, h int) []string {
 	case x.tree != nil:
 		out = s.treePane(t, x.tree, w)
 	}
-	return out[:min(h, len(out))]
+	return cutOff(t, out, w, h)
 }
 
 // how says in what order those of a group get what they wait for.
@@ -205,11 +210,19 @@ func (g *lockGroup) how() string {
 	return " wait for it side by side"
 }
 
+// sum is a group in one line.
+func (g *lockGroup) sum() string {
+	how := strings.Replace(g.how(), " it", " "+plain(g.object), 1)
+	return plural(len(g.nodes), "session") + how + ": " + g.byRole()
+}
+
+const queueNote = "ending one of them only promotes the next; who locked the row is the cause"
+
 func groupPane(t *theme.Theme, g *lockGroup, w int) []string {
 	out := []string{t.Line(w, theme.Span{Role: theme.Strong, Text: g.object})}
 	out = append(out, wrap(t, theme.Normal, "", plural(len(g.nodes), "session")+g.how()+": "+g.byRole(), w)...)
 	if g.queue {
-		out = append(out, wrap(t, theme.Dim, "", "one row's queue: ending one of them only promotes the next; who locked the row is the cause", w)...)
+		out = append(out, wrap(t, theme.Dim, "", queueNote, w)...)
 	}
 	return out
 }
@@ -240,7 +253,7 @@ func (s *locksScreen) nodePane(t *theme.Theme, x lockRow, w int) []string {
 	f := fr.forest()
 	what := n.Role
 	if n.Session != nil && n.Session.Kind != probes.KindClient {
-		what = n.Session.Kind
+		what = partOf(n.Session)
 	}
 	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "pid " + nodeName(n)}}, dim(what))}
 	if n.Key.Prepared() {
@@ -303,9 +316,29 @@ func lockFacts(f *waits.Forest, n *waits.Node) []fact {
 		}
 	}
 	if b := blocks(n); b > 0 {
-		out = append(out, fact{"blocks", plural(b, "session")})
+		text := plural(b, "session")
+		if through := b - direct(f, n); through > 0 {
+			text += ", " + strconv.Itoa(through) + " indirectly"
+		}
+		out = append(out, fact{"blocks", text})
 	}
 	return out
+}
+
+// direct are how many of those that n blocks wait for n itself.
+func direct(f *waits.Forest, n *waits.Node) int {
+	count := len(n.Elsewhere)
+	var below func([]*waits.Node)
+	below = func(all []*waits.Node) {
+		for _, c := range all {
+			if slices.ContainsFunc(f.Blockers(c.Key), func(e waits.Edge) bool { return e.Blocker == n.Key }) {
+				count++
+			}
+			below(c.Children)
+		}
+	}
+	below(n.Children)
+	return count
 }
 
 func heldText(h waits.Held) string {

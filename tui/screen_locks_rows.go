@@ -255,8 +255,11 @@ func (b *lockRows) cells(n *waits.Node) []table.Cell {
 		}
 	}
 	role := table.Cell{Text: n.Role}
-	if waits.Wraparound(n.Session) {
+	switch x := n.Session; {
+	case waits.Wraparound(x):
 		role = table.Cell{Text: "wraparound", Role: theme.Warn} // not to be ended
+	case x != nil && background(x) && n.Role == "":
+		role = table.Cell{Text: strings.TrimSuffix(x.Kind, " worker"), Role: theme.Dim}
 	}
 	return []table.Cell{name, role, st, want, forCell, query}
 }

@@ -131,7 +131,7 @@ func (s *roleScreen) load(f *frame) {
 		key := sessionKey(x)
 		byKey[key] = x
 		wait := waitCell(x)
-		byPod[x.Addr] = append(byPod[x.Addr], tree.Node{Row: table.Row{Key: key, Sign: wait.Role, Cells: []table.Cell{
+		byPod[x.Addr] = append(byPod[x.Addr], tree.Node{Row: table.Row{Key: key, Sign: waitSign(f.forest(), x, wait), Cells: []table.Cell{
 			{Text: strconv.Itoa(x.PID)}, stateCell(x), wait, ageCell(f.age(x.XactStart)), ageCell(f.age(x.StateChange)), statementCell(x),
 		}}})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/probes"
 	"github.com/pgsonde/pgsonde/probes/waits"
@@ -90,9 +91,9 @@ func (s *sessionsScreen) load(f *frame) {
 		behind := lockCells(forest, x, &wait)
 		role := table.Cell{Text: f.role(x)}
 		if background(x) {
-			role = table.Cell{Text: x.Kind, Role: theme.Dim}
+			role = table.Cell{Text: partOf(x), Role: theme.Dim}
 		}
-		rows = append(rows, table.Row{Key: key, Sign: wait.Role, Low: background(x), Cells: []table.Cell{
+		rows = append(rows, table.Row{Key: key, Sign: waitSign(forest, x, wait), Low: background(x), Cells: []table.Cell{
 			{Text: strconv.Itoa(x.PID), Num: float64(x.PID)},
 			role,
 			{Text: x.User},
@@ -111,6 +112,15 @@ func (s *sessionsScreen) load(f *frame) {
 // below all clients.
 func background(x *probes.Session) bool {
 	return x.Kind != probes.KindClient && x.Kind != probes.KindMasked && x.Kind != "parallel worker"
+}
+
+// partOf is what part of the server a backend is. An autovacuum against wraparound is
+// told from others: it is not for ending.
+func partOf(x *probes.Session) string {
+	if waits.Wraparound(x) {
+		return "wraparound " + strings.TrimSuffix(x.Kind, " worker")
+	}
+	return x.Kind
 }
 
 // sessionKey is the identity of a backend; a masked one has only its pid.
@@ -140,12 +150,21 @@ func lockCells(f *waits.Forest, x *probes.Session, wait *table.Cell) table.Cell 
 		return table.Cell{}
 	}
 	if e := n.Edge; e != nil {
-		wait.Text = blockersText(f, n) + ", " + plain(cmp.Or(e.Object, e.LockType))
+		wait.Text = blockersText(f, n) + ", " + plain(cmp.Or(e.Object, unnamed(e.LockType)))
 	}
 	if b := blocks(n); b > 0 {
 		return table.Cell{Text: strconv.Itoa(b), Num: float64(b), Role: theme.Warn}
 	}
 	return table.Cell{}
+}
+
+// waitSign marks who waits for a lock, and who holds up others and waits for none.
+func waitSign(f *waits.Forest, x *probes.Session, wait table.Cell) theme.Role {
+	n := f.Node(waits.Key{PID: x.PID})
+	if wait.Role == theme.Normal && n != nil && n.Edge == nil && blocks(n) > 0 {
+		return theme.Holder
+	}
+	return wait.Role
 }
 
 // waitCell marks waiting for a heavyweight lock.
@@ -243,7 +262,7 @@ func sessionPane(t *theme.Theme, f *frame, x *probes.Session, gone bool, w, h in
 	if x == nil {
 		return nil
 	}
-	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "pid " + strconv.Itoa(x.PID)}}, dim(x.Kind))}
+	out := []string{t.Split(w, []theme.Span{{Role: theme.Strong, Text: "pid " + strconv.Itoa(x.PID)}}, dim(partOf(x)))}
 	if gone {
 		out = append(out, t.Line(w, theme.Span{Role: theme.Warn, Text: "~ ended; as it was at " + clock(f.snap.At)}))
 	}
@@ -262,7 +281,7 @@ func sessionPane(t *theme.Theme, f *frame, x *probes.Session, gone bool, w, h in
 			out = append(out, t.Line(w, theme.Span{Role: theme.Dim, Text: t.Ellipsis + " enter shows all"}))
 		}
 	}
-	return out[:max(0, min(h, len(out)))]
+	return cutOff(t, out, w, h)
 }
 
 // sessionLines adds to few wide lines the start of a session's statement, and as
