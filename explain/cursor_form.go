@@ -1,14 +1,30 @@
 package explain
 
-import "github.com/pgsonde/pgsonde/explain/sqltext"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
+)
 
 // settle decides what the direct bounds beside a spelled-out cursor mean.
 func (c *Cursor) settle(starts []Term) {
 	key := c.Keys[0].Key
-	for _, s := range starts {
+	own := Bound{}
+	for _, v := range c.Keys[0].Values {
+		own.Values = append(own.Values, BoundValue{Expr: v})
+	}
+	ownFirst := slices.Clone(starts)
+	slices.SortStableFunc(ownFirst, func(s, t Term) int {
+		return cmp.Compare(c.likeOwn(s, own), c.likeOwn(t, own))
+	})
+	for _, s := range ownFirst {
 		b, _ := s.Implied(key, c.Side)
 		switch {
 		case c.Form == FormBoundedOr, c.Form == FormNot:
+			if c.Bounded && !covers(b, own) { // another limit beside the cursor's own
+				continue
+			}
 			c.Bound, c.Bounded = b, true
 			for _, v := range b.Values {
 				c.Keys[0].add(v.Expr)
@@ -30,21 +46,36 @@ func (c *Cursor) settle(starts []Term) {
 	}
 }
 
+// likeOwn ranks a direct bound: one by the cursor's own value comes before one by
+// another parameter, and that before one by a value that is computed.
+func (c *Cursor) likeOwn(t Term, own Bound) int {
+	switch b, _ := t.Implied(c.Keys[0].Key, c.Side); {
+	case covers(b, own):
+		return 0
+	case len(b.Values) > 0 && bare(b.Values[0].Expr).Kind == sqltext.Value:
+		return 1
+	}
+	return 2
+}
+
 // covers: does the direct bound give the cursor's own start? It does if it
-// names every value of it, or a LEAST or GREATEST over them.
+// names every value of it, or a LEAST or GREATEST over them. One that something is
+// subtracted from is another limit.
 func covers(direct, cursor Bound) bool {
 	for _, v := range cursor.Values {
-		found := false
-		for _, d := range direct.Values {
-			if d.Item == v.Item && !d.Expr.Walk(func(e *sqltext.Expr) bool { return !sqltext.Equal(e, v.Expr) && !sqltext.Equal(bare(e), bare(v.Expr)) }) {
-				found = true
-			}
-		}
-		if !found {
+		if !slices.ContainsFunc(direct.Values, func(d BoundValue) bool { return d.Item == v.Item && chosenFrom(d.Expr, v.Expr) }) {
 			return false
 		}
 	}
 	return len(cursor.Values) > 0
+}
+
+// chosenFrom: e is the value v, under casts or not, or one of several, of which v is one.
+func chosenFrom(e, v *sqltext.Expr) bool {
+	if e = bare(e); e.Kind == sqltext.Func && (e.Name == "least" || e.Name == "greatest" || e.Name == "coalesce") {
+		return slices.ContainsFunc(e.Args, func(a *sqltext.Expr) bool { return chosenFrom(a, v) })
+	}
+	return sqltext.Equal(e, bare(v))
 }
 
 // bare takes casts off a value.
