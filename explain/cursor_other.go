@@ -83,6 +83,8 @@ func startsAtList(e *sqltext.Expr, key Key, side Side) bool {
 func pagedBy(s *Scan) Pagination {
 	switch {
 	case s == nil || !s.Ordered || s.Key == "":
+	case s.held != "":
+		return KeysetRow
 	case s.Class == Seek:
 		return KeysetRow
 	case s.Class.early() && !s.ranged, s.apart != "":

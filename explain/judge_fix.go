@@ -49,12 +49,15 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 	if j.cursor == nil && j.page.scan.Class == PrefixScan {
 		candidates = BoundFixes(j.query, j.facts)
 	}
+	if j.page.scan.held != "" {
+		candidates = append(candidates, HeldFixes(j.query)...)
+	}
 	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
 	for _, c := range Refusals(j.query, j.cursor, j.facts) {
 		j.out.Tried = append(j.out.Tried, Rejected{Kind: string(c.Kind), Why: c.Refused})
 	}
 	out := j.tryAll(ctx, catalog, candidates)
-	if len(out) == 0 && (j.weak || j.page.scan.Class == WeakBound) {
+	if len(out) == 0 && (j.weak || j.page.scan.Class == WeakBound || j.page.scan.held != "") {
 		out = j.tryAll(ctx, catalog, TieFixes(j.query, j.cursor, j.facts))
 		if x := j.lesser; len(out) == 0 && x != nil {
 			out = []*option{x}

@@ -20,6 +20,7 @@ func TestPages(t *testing.T) {
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "volatile output": volatileOutput, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
+		"held by an equality": heldByEquality,
 		"words": words, "unsaid": unsaid, "extremes": extremes,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
@@ -57,6 +58,8 @@ func pages(t *testing.T) judgeFunc {
 		"create table comments (id bigint primary key, issue_id bigint not null, created_at timestamptz not null)",
 		"insert into comments select i, 1 + (i * 7919::bigint) % 60000, timestamptz '2024-01-01 00:00Z' + (i / 4) * interval '1 min' from generate_series(1, 120000) i",
 		"create index on comments (issue_id, created_at, id)",
+		"create table held as select id, state, score, uid, created_at from issues",
+		"create index on held (state, score, uid)", "create index on held (created_at, id)", "vacuum analyze held",
 		"create table users (id int primary key)",
 		"insert into users select generate_series(1, 3000)",
 		"vacuum analyze issues", "vacuum analyze jobs", "vacuum analyze comments", "vacuum analyze users")

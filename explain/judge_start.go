@@ -17,6 +17,12 @@ func startFinding(p pageOf, c *Cursor, f *Finding) {
 	case c == nil && s.Bound != "":
 		f.Action = "add to the condition what it implies: " + s.Bound
 	}
+	switch {
+	case s.held != "" && c == nil:
+		f.Action = "leave " + s.held + " out of the comparison of rows, for the equality beside it says it"
+	case s.held != "":
+		f.Action = twoQueries(c)
+	}
 	switch s.Class {
 	case PrefixScan:
 		f.Rule = "cursor-starts-at-oldest"

@@ -24,7 +24,7 @@ func (s *smeller) otherKey(b *sqltext.Block, keys []SortKey) {
 	}
 	for _, t := range terms {
 		switch key, side := s.otherCursor(b, t); {
-		case key == nil || keys[0].Key.Matches(key):
+		case key == nil || keys[0].Key.Matches(key) || fixed(terms, Key{Expr: key}):
 		case t.Expr.Kind == sqltext.Or || isRow(t.Expr):
 			s.reportOther(t, key, keys)
 			return

@@ -107,6 +107,9 @@ func (w *walker) walkKeys(s *Scan, at place) {
 		if s.Class == FromStart && c.filter != nil {
 			s.startsAnyway(c.filter, s.keysFrom(i), n.Backward != k.NullsFirst)
 		}
+		if s.Class == FromStart && s.apart == "" {
+			s.startsAtHeld(c, i)
+		}
 		return
 	}
 	s.Class, s.Why = Seek, "equality on every index column"
