@@ -69,7 +69,11 @@ func Refusals(q *sqltext.Query, c *Cursor, f Facts) []Candidate {
 	if c == nil {
 		return nil
 	}
-	return slices.DeleteFunc(rewrites(q, c, f), func(c Candidate) bool { return c.Refused == "" })
+	return refused(rewrites(q, c, f))
+}
+
+func refused(cs []Candidate) []Candidate {
+	return slices.DeleteFunc(cs, func(c Candidate) bool { return c.Refused == "" })
 }
 
 func offerable(cs []Candidate) []Candidate {

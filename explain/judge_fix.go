@@ -52,8 +52,13 @@ func (j *judgement) options(ctx context.Context, catalog Catalog) []*option {
 	if j.page.scan.held != "" {
 		candidates = append(candidates, HeldFixes(j.query)...)
 	}
+	var arrays []Candidate
+	if j.cursor == nil {
+		arrays = ArrayFixes(j.query, j.facts)
+		candidates = append(candidates, offerable(slices.Clone(arrays))...)
+	}
 	candidates = append(candidates, NullFixes(j.query, j.cursor, j.facts)...)
-	for _, c := range Refusals(j.query, j.cursor, j.facts) {
+	for _, c := range append(Refusals(j.query, j.cursor, j.facts), refused(arrays)...) {
 		j.out.Tried = append(j.out.Tried, Rejected{Kind: string(c.Kind), Why: c.Refused})
 	}
 	out := j.tryAll(ctx, catalog, candidates)

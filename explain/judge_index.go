@@ -46,7 +46,7 @@ func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option)
 		if !j.server.HypoPG {
 			f.Why += "; the plan with the index is not verified, for that takes the extension hypopg"
 		}
-	} else if j.cursor.spelledOut() {
+	} else if j.cursor.spelledOut() || j.cursor == nil && j.query != nil && len(ArrayFixes(j.query, j.facts)) > 0 {
 		j.out.Tried = append(j.out.Tried, Rejected{Kind: IndexKind, SQL: create, Why: "the index alone is not enough, for the condition as it stands would scan it from its first row"})
 		return nil
 	}
@@ -81,10 +81,14 @@ func (j *judgement) indexFix(ctx context.Context, catalog Catalog, best *option)
 // nothing and that the server takes, though without the index its plan is no
 // better. Nil where the cursor is fine as it stands.
 func (j *judgement) besideIndex(ctx context.Context) *option {
-	if j.query == nil || j.cursor == nil || j.cursor.Form == FormRow || j.cursor.Form == FormBoundedRow {
+	if j.query == nil || j.cursor != nil && (j.cursor.Form == FormRow || j.cursor.Form == FormBoundedRow) {
 		return nil
 	}
-	for _, c := range Fixes(j.query, j.cursor, j.facts) {
+	candidates := Fixes(j.query, j.cursor, j.facts)
+	if j.cursor == nil {
+		candidates = offerable(ArrayFixes(j.query, j.facts))
+	}
+	for _, c := range candidates {
 		if len(c.Assumes) > 0 {
 			continue
 		}

@@ -20,7 +20,7 @@ func TestPages(t *testing.T) {
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "volatile output": volatileOutput, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
-		"held by an equality": heldByEquality,
+		"held by an equality": heldByEquality, "arrays": arrays,
 		"words": words, "unsaid": unsaid, "extremes": extremes,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })

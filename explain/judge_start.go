@@ -135,6 +135,8 @@ func hiddenAction(s *Scan, row string, f *Finding) string {
 		return "compare the key outside the test: IS NOT FALSE and the like keep rows for which the comparison is NULL"
 	case strings.Contains(s.Why, "a CASE that is compared"):
 		return "write the condition under which it gives that value, as a comparison of rows: " + row
+	case strings.Contains(s.Why, "an ARRAY"):
+		return "compare rows: " + row
 	case strings.Contains(s.Why, "a CASE"), strings.Contains(s.Why, "a COALESCE"):
 		return "make the first page and the next page two statements"
 	case strings.Contains(s.Why, "a cast"):

@@ -138,6 +138,11 @@ func (s *smeller) hiddenKeys(b *sqltext.Block, keys []SortKey) {
 		return
 	}
 	key := keys[0].Key
+	for _, t := range Conjuncts(b.Where) {
+		if a := arrayFrom(t.Expr, key, sideOf(keys[0])); a != nil && !t.Not {
+			s.about("expression-on-key", a, "compare rows: "+afterRow(keys), "the page is sorted by %s but compares %s", keys[0].Text, oneLine(a.Text()))
+		}
+	}
 	b.Where.Walk(func(e *sqltext.Expr) bool {
 		if e.Kind != sqltext.Compare || e.Cmp == "=" || e.Cmp == "<>" {
 			return true

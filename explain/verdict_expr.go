@@ -113,6 +113,9 @@ func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 		if !c.Not && coalesced(c.Expr, key, side) {
 			return "a COALESCE"
 		}
+		if a := arrayFrom(c.Expr, key, side); a != nil && !c.Not {
+			return "an ARRAY that is compared"
+		}
 		if c.Expr.Kind == sqltext.Func && comparesInside(c.Expr, key) {
 			return "a " + strings.ToUpper(c.Expr.Name)
 		}
@@ -128,6 +131,30 @@ func hidden(filter *sqltext.Expr, key Key, side Side, t *Table) string {
 		}
 	}
 	return wrappedBranch(filter, key, side, t)
+}
+
+// arrayFrom is the ARRAY of "ARRAY[K, …] > v", which goes on behind a row as a comparison
+// of rows does and is nothing to start a scan with, nil for anything else.
+func arrayFrom(e *sqltext.Expr, key Key, side Side) *sqltext.Expr {
+	if e.Kind != sqltext.Compare {
+		return nil
+	}
+	x := extractor{side: side}
+	for i, op := range []string{e.Cmp, mirrored(e.Cmp)} {
+		a, v := e.Args[i], e.Args[1-i]
+		if elements := arrayOf(a); op != "=" && x.startsAt(op) && len(elements) > 1 && key.Matches(bare(elements[0])) && !hasColumns(v) {
+			return a
+		}
+	}
+	return nil
+}
+
+// arrayOf lists the elements of ARRAY[…], under a cast or not, nil for anything else.
+func arrayOf(e *sqltext.Expr) []*sqltext.Expr {
+	if e = bare(e); e.Kind != sqltext.Func || e.Name != "" {
+		return nil
+	}
+	return e.Args
 }
 
 // turnedIn lists what inequalities compare that goes down as the key goes up: -key.
