@@ -65,7 +65,10 @@ func noCursor(q *sqltext.Query) (why, advice string) {
 	ordered, joined, row, lookup := false, false, false, false
 	for _, b := range q.Blocks {
 		ordered = ordered || b.HasLimit && len(b.OrderBy) > 0
-		row = row || len(b.From) > 1
+		row = row || comparesTables(b.Where)
+		if len(b.From) > 1 && b.HasLimit && len(b.OrderBy) > 0 && len(sortKeys(b)) == 0 && b.OrderBy[0].Expr.Kind == sqltext.Column {
+			why, advice = "the text does not say of which table "+oneLine(b.OrderBy[0].Expr.Text())+" is", "write the table's name before "+oneLine(b.OrderBy[0].Expr.Text())+", in ORDER BY and in the condition"
+		}
 		for _, t := range b.From {
 			joined = joined || t.On != nil && t.On.Kind != sqltext.Compare && t.On.Kind != sqltext.Bool
 		}
@@ -104,6 +107,25 @@ func noCursor(q *sqltext.Query) (why, advice string) {
 		why = "the condition is no cursor that a rewrite is known for"
 	}
 	return why, advice
+}
+
+// comparesTables: an inequality has columns of two tables, one on each side.
+func comparesTables(where *sqltext.Expr) bool {
+	return where != nil && !where.Walk(func(e *sqltext.Expr) bool {
+		if e.Kind != sqltext.Compare || e.Cmp == "=" || e.Cmp == "<>" {
+			return true
+		}
+		from := func(e *sqltext.Expr) (q string) {
+			e.Walk(func(x *sqltext.Expr) bool {
+				if x.Kind == sqltext.Column {
+					q = x.Qualifier()
+				}
+				return true
+			})
+			return q
+		}
+		return !e.Args[0].HasColumn() || !e.Args[1].HasColumn() || from(e.Args[0]) == from(e.Args[1])
+	})
 }
 
 // simpleCase reports CASE x WHEN v, which is CASE WHEN x = v: a NULL equals nothing in either.
@@ -191,7 +213,7 @@ func (w *rewriter) noStatements() string {
 // noSubselect says why the joined row of a cursor is not looked up first.
 func (w *rewriter) noSubselect() string {
 	c := w.c
-	x := c.exact(false)
+	x := c.exactOver(1, false)
 	switch {
 	case x == nil || len(x.units) != 1:
 		return "the condition is not the same as one comparison of rows"

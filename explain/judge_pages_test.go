@@ -20,7 +20,7 @@ func TestPages(t *testing.T) {
 		"hidden cursors": hiddenCursors, "advice": advice, "NULL is true": nullIsTrue, "reasons": reasons,
 		"functions": ownFunctions, "volatile output": volatileOutput, "no index can": noIndexCan,
 		"union": union, "a joined row that may be missing": missingRow,
-		"held by an equality": heldByEquality, "arrays": arrays,
+		"held by an equality": heldByEquality, "arrays": arrays, "a joined row and one key": joinedOneKey,
 		"words": words, "unsaid": unsaid, "extremes": extremes,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, judge) })
@@ -393,6 +393,7 @@ func reasons(t *testing.T, judge judgeFunc) {
 		"select id, due from issues where " + nulls + " order by due fetch first 20 rows with ties":                                                                                                         "WITH TIES",
 		"select id as due, due as id from issues where " + nulls + " order by issues.due, issues.id limit 20":                                                                                               "under a name of its own",
 		"select * from issues i left join users u on u.id = i.kind where " + strings.ReplaceAll(nulls, "id", "i.id") + " order by due, i.id limit 20":                                                       "under a name of its own",
+		"select i.*, u.* from issues i join users u on u.id = i.kind where " + strings.ReplaceAll(nulls, "id", "i.id") + " order by due limit 20":                                                           "of which table due is",
 		"select id from issues where case when $1 is null then state > 2 else (created_at, id) > ($1, $2) end order by created_at, id limit 20":                                                             "the CASE",
 		"select id from issues where case $3 when 'a' then true else " + after + " end order by created_at, id limit 20":                                                                                    "CASE WHEN",
 		"select id from issues where not ($1 is not null and not " + after + ") order by created_at, id limit 20":                                                                                           "NOT",
