@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
 
 // rowOf writes the comparison of rows that come after one in an order in which
@@ -19,7 +21,10 @@ func rowOf(keys []string, desc bool) string {
 // afterRow writes the comparison of rows that come after one in the order of the
 // keys: with the values of the cursor where it has any, the pairs of another
 // direction than the first swapped.
-func afterRow(keys []SortKey) string {
+func afterRow(keys []SortKey) string { return rowsFrom(keys, false) }
+
+// rowsFrom is afterRow, or with the row itself.
+func rowsFrom(keys []SortKey, inclusive bool) string {
 	if len(keys) == 0 {
 		return "(a, b) > ($1, $2)"
 	}
@@ -38,6 +43,9 @@ func afterRow(keys []SortKey) string {
 	if keys[0].Desc {
 		op = " < "
 	}
+	if inclusive {
+		op = op[:2] + "= "
+	}
 	if len(keys) == 1 {
 		return left[0] + op + right[0]
 	}
@@ -49,7 +57,7 @@ func afterRow(keys []SortKey) string {
 func (c *Cursor) afterSelect() string {
 	var keys, columns []string
 	for _, k := range c.compared() {
-		keys, columns = append(keys, oneLine(k.Text)), append(columns, k.Key.Expr.Name)
+		keys, columns = append(keys, oneLine(k.Text)), append(columns, quoted(k.Key.Expr))
 	}
 	if c.Mixed() || slices.Contains(columns, "") {
 		return "one for each value"
@@ -58,7 +66,19 @@ func (c *Cursor) afterSelect() string {
 	if len(keys) > 1 {
 		row = "(" + row + ")"
 	}
-	return row + map[bool]string{false: " > ", true: " < "}[c.Keys[0].Desc] + "(SELECT " + strings.Join(columns, ", ") + " FROM …)"
+	op := map[bool]string{false: " >", true: " <"}[c.Keys[0].Desc]
+	if c.inclusive() {
+		op += "="
+	}
+	return row + op + " (SELECT " + strings.Join(columns, ", ") + " FROM …)"
+}
+
+// quoted is the name of a column as it has to be written, "" for anything else.
+func quoted(e *sqltext.Expr) string {
+	if e.Kind != sqltext.Column {
+		return ""
+	}
+	return quote(e.Name)
 }
 
 // after writes the comparison of rows that come after the cursor; scan says which
@@ -68,7 +88,13 @@ func (c *Cursor) after(scan Side) string {
 		return rowOf([]string{"a", "b"}, scan == Upper)
 	}
 	if keys := c.compared(); len(keys) > 1 || len(c.Keys) == 1 {
-		return afterRow(keys)
+		return rowsFrom(keys, c.inclusive())
 	}
 	return afterRow(c.Keys)
+}
+
+// inclusive: the condition keeps the cursor's own row.
+func (c *Cursor) inclusive() bool {
+	x := c.exactOver(1, true)
+	return x != nil && x.inclusive
 }

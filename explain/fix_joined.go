@@ -12,7 +12,7 @@ import (
 // gave every page row several times.
 func (w *rewriter) rowSubselect() {
 	c, b := w.c, w.c.Block
-	x := c.exact(false)
+	x := c.exactOver(1, false)
 	if x == nil || c.Mixed() || len(x.units) != 1 {
 		return
 	}
@@ -45,12 +45,16 @@ func (w *rewriter) rowSubselect() {
 	if x.inclusive {
 		op += "="
 	}
-	row := "(" + list(keys) + ") " + op + " " + sub
+	left := "(" + list(keys) + ")"
+	if len(keys) == 1 {
+		left = keys[0]
+	}
+	row := left + " " + op + " " + sub
 	edits := append(w.replace(x.units, row), *cut)
 	for _, m := range moved {
 		edits = append(edits, w.drop(m)...)
 	}
-	f := Candidate{Kind: RowSubselect, Row: row, Edits: edits, Proof: rowProof(x, "("+list(keys)+") "+op+" the cursor row")}
+	f := Candidate{Kind: RowSubselect, Row: row, Edits: edits, Proof: rowProof(x, left+" "+op+" the cursor row")}
 	switch t, key, known := w.oneRow(b.From[at], moved); {
 	case key != "":
 		f.Proof = append(f.Proof, "the cursor row is one at most: "+key+" of "+t+" is unique")

@@ -54,8 +54,13 @@ func (c *Cursor) units(merged bool, main *sqltext.Expr) ([]unit, *compiler) {
 // nil if there is none, or if it has one key only. What is sure of each key counts
 // where NULL is taken for true.
 func (c *Cursor) exact(merged bool, known ...sure) *lexicographic {
+	return c.exactOver(2, merged, known...)
+}
+
+// exactOver is exact for a comparison of so many keys at least.
+func (c *Cursor) exactOver(least int, merged bool, known ...sure) *lexicographic {
 	units, comp := c.units(merged, c.Term.Whole)
-	if len(units) == 0 || len(comp.keys) < 2 {
+	if len(units) == 0 || len(comp.keys) < least {
 		return nil
 	}
 	var comparing []unit

@@ -14,7 +14,7 @@ func startFinding(p pageOf, c *Cursor, f *Finding) {
 	switch {
 	case s.orNull:
 		f.Action = "give the cursors with a NULL, and the rows behind them, a statement of their own: " + s.Bound + " would lose rows there"
-	case c == nil && s.Bound != "":
+	case s.Bound != "" && (c == nil || c.nullTested() != ""):
 		f.Action = "add to the condition what it implies: " + s.Bound
 	}
 	switch {
@@ -116,7 +116,7 @@ func (j *judgement) advise() {
 			f.Action = "use the fix, or " + f.Action
 			if weak && j.out.Fix.Kind == string(RowComparison) {
 				f.Action = "use the fix, which reads less, or " + twoQueries(j.cursor)
-			} else if weak || j.out.Fix.Kind == string(AddBound) && j.cursor != nil && j.cursor.exact(true) == nil {
+			} else if weak || j.out.Fix.Kind == string(RowSubselect) || j.out.Fix.Kind == string(AddBound) && j.cursor != nil && j.cursor.exact(true) == nil {
 				f.Action = "use the fix"
 			}
 		case name != "":

@@ -13,7 +13,11 @@ func (s *smeller) order(c *Cursor) {
 		return
 	}
 	if c.Mixed() {
-		s.report("mixed-directions", c.Page.OrderStart, c.Page.OrderEnd, "swap key and value in the pairs that go the other way: "+c.after(c.Side), "the sort keys go different ways")
+		action := "swap key and value in the pairs that go the other way: " + c.after(c.Side)
+		if k := c.nullTested(); k != "" {
+			action = "keep the branch for " + k + " IS NULL, whose rows no comparison of rows has: " + twoQueries(c)
+		}
+		s.report("mixed-directions", c.Page.OrderStart, c.Page.OrderEnd, action, "the sort keys go different ways")
 	}
 	d, known := c.disagreement()
 	if !known || d == nil {
@@ -35,6 +39,16 @@ func (s *smeller) order(c *Cursor) {
 			s.soften(Warn)
 		}
 	}
+}
+
+// nullTested is the first key that the condition tests for NULL, as written, "" for none.
+func (c *Cursor) nullTested() string {
+	for _, k := range c.compared() {
+		if testsNull(c.Term.Whole, k.Key) {
+			return oneLine(k.Text)
+		}
+	}
+	return ""
 }
 
 // backwards reports a cursor of two or more keys that goes against the sort: the
@@ -175,10 +189,11 @@ func looksUp(b *sqltext.Block) bool {
 // unique: is some unique index made of columns that the keys, or equalities of
 // the WHERE, fix? Known is false if the tables are not known.
 func (s *smeller) unique(b *sqltext.Block, keys []SortKey) (unique, known bool) {
-	if len(b.From) != 1 || len(b.From[0].Columns) > 0 {
+	from := s.pageTable(b, keys)
+	if from == nil || len(from.Columns) > 0 {
 		return false, false
 	}
-	t := s.facts.table(b.From[0])
+	t := s.facts.table(from)
 	if t == nil || t.Kind == "v" {
 		return false, false
 	}
@@ -192,11 +207,34 @@ func (s *smeller) unique(b *sqltext.Block, keys []SortKey) (unique, known bool) 
 		}
 	}
 	for _, term := range Conjuncts(b.Where) {
-		if col := fixedColumn(term); col != nil {
+		if col := fixedColumn(term); col != nil && s.facts.tableOf(b, col) == from {
 			columns = append(columns, col.Name)
 		}
 	}
 	return t.UniqueWithin(columns), true
+}
+
+// pageTable is the one table whose rows a block gives, each once at most: the others
+// are joined for the one row that an equality on a unique key of theirs leaves, like the
+// cursor's. Nil for none.
+func (s *smeller) pageTable(b *sqltext.Block, keys []SortKey) *sqltext.Table {
+	if len(b.From) == 1 {
+		return b.From[0]
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	from := s.facts.tableOf(b, keys[0].Key.Expr)
+	w := &rewriter{q: s.q, c: &Cursor{terms: Conjuncts(b.Where)}, facts: s.facts}
+	for _, t := range b.From {
+		if t == from {
+			continue
+		}
+		if _, key, _ := w.oneRow(t, w.ownTerms(t)); key == "" || t.Join != "" && t.Join != "inner" && t.Join != "cross" {
+			return nil
+		}
+	}
+	return from
 }
 
 // isPlace: the column is ctid, the place of a row in its table: no two rows have the

@@ -53,6 +53,8 @@ var smellCases = []struct {
 	{"optional", "select * from doc where $1 is null or (created_at, id) > ($1, $2) order by created_at, id limit 5", "optional-cursor warn"},
 	{"case", "select * from doc where case when $1 is null then true else (created_at, id) > ($1, $2) end order by created_at, id limit 5", "case-cursor warn"},
 	{"joined", "select d.* from doc d join doc c on c.id = $1 where d.created_at > c.created_at or (d.created_at = c.created_at and d.id > c.id) order by d.created_at, d.id limit 5", "joined-cursor warn"},
+	{"joined, by one key", "select d.* from doc d, (select c.created_at at from doc c where c.id = $1) cmp where d.created_at >= cmp.at order by d.created_at limit 5", "joined-cursor warn, missing-tiebreaker warn"},
+	{"joined to many", "select d.* from doc d join doc c on c.p = d.p where d.created_at >= $1 order by d.created_at limit 5", ""},
 	{"cast on the key", "select * from doc where created_at::date > $1 order by created_at, id limit 5", "cast-on-key warn"},
 	{"collation on the key", `select * from doc where title collate "C" > $1 order by title, id limit 5`, "collation-on-key warn"},
 	{"collation of the sort", `select * from doc where (title, id) > ($1, $2) order by title collate "C", id limit 5`, "collation-on-key warn"},

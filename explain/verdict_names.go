@@ -35,6 +35,10 @@ func (w *walker) namesFor(t *plan.Tree) func(string) string {
 	aliases := w.madeAliases(t)
 	return func(text string) string {
 		for made, name := range aliases {
+			if requalified(text, quote(name), "") != text { // both are in it
+				text = requalified(text, quote(made), "the other "+quote(name))
+				continue
+			}
 			text = requalified(text, quote(made), quote(name))
 		}
 		text = subplanOutput.ReplaceAllString(text, "a subquery's result")
