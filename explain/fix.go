@@ -303,22 +303,41 @@ func (w *rewriter) boundText(b Bound) (string, *Claim, bool) {
 }
 
 // typeLiterals gives what stands alone in LEAST the key's type, where it would be text
-// there: string constants, and placeholders that have no type from elsewhere. It
-// reports whether the type is known or not needed.
+// there: string constants, and placeholders, for which a client may put a string. One
+// that PREPARE gave another type than the key's keeps that. It reports whether the type is
+// known or not needed.
 func (w *rewriter) typeLiterals(values []BoundValue, texts []string) bool {
+	col := w.facts.column(w.c.Block, w.c.Keys[0].Key.Expr)
+	typed := false
 	for _, v := range values {
-		if v.Expr.Kind == sqltext.Cast || v.Expr.Kind == sqltext.Const && v.Expr.Text()[0] != '\'' || v.Expr.Kind == sqltext.Value && !w.facts.Untyped {
+		switch n := paramNumber(v.Expr); {
+		case v.Expr.Kind == sqltext.Cast, v.Expr.Kind == sqltext.Const && v.Expr.Text()[0] != '\'',
+			col != nil && n > 0 && n <= len(w.facts.Params) && plainType(w.facts.Params[n-1]) != col.castType():
 			return true
+		case v.Expr.Kind == sqltext.Value:
+			typed = typed || !w.facts.Untyped
 		}
 	}
-	col := w.facts.column(w.c.Block, w.c.Keys[0].Key.Expr)
 	if col == nil {
-		return false
+		return typed
 	}
 	for i := range texts {
-		texts[i] += "::" + col.Type
+		texts[i] += "::" + col.castType()
 	}
 	return true
+}
+
+// castType is the column's type without a length or precision, which a cast would cut a
+// value to.
+func (c *Column) castType() string {
+	before, rest, ok := strings.Cut(c.Type, "(")
+	if _, after, _ := strings.Cut(rest, ")"); ok {
+		before = strings.TrimSpace(before) + after
+	}
+	if before == "character" {
+		return "bpchar"
+	}
+	return before
 }
 
 // operand writes a value so that it can stand behind a comparison.

@@ -53,6 +53,14 @@ func TestFixes(t *testing.T) {
 			},
 		},
 		{
+			"two numbered parameters: a client may put strings for them, which LEAST would take for text",
+			"select * from doc where created_at > $1 or created_at = $2 and b > $3 order by created_at, b limit 9",
+			[]string{
+				"add-bound: select * from doc where (created_at > $1 or created_at = $2 and b > $3) and created_at >= least($1::timestamptz, $2::timestamptz) order by created_at, b limit 9",
+				"row-comparison*: select * from doc where (created_at, b) > ($1, $2) order by created_at, b limit 9",
+			},
+		},
+		{
 			"positional placeholders twice, of a type that is not known", "select * from doc where a < ? or a = ? and b < ? order by a desc, b desc limit ?",
 			[]string{"row-comparison*: select * from doc where (a, b) < (?, ?) order by a desc, b desc limit ?"},
 		},
@@ -329,6 +337,34 @@ func TestFixesAreBounded(t *testing.T) {
 			if cur := RecogniseCursor(again); x.Kind != UnionAll && (cur == nil || !cur.Bounded) {
 				t.Errorf("%s: %s: not bounded: %s", c.name, x.Kind, x.SQL)
 			}
+		}
+	}
+}
+
+// A cast in LEAST cuts no value to a length or precision.
+func TestCastType(t *testing.T) {
+	for typ, want := range map[string]string{
+		"numeric(10,2)": "numeric", "character varying(80)": "character varying", "character(8)": "bpchar",
+		"timestamp(3) with time zone": "timestamp with time zone", "bigint": "bigint",
+	} {
+		if got := (&Column{Type: typ}).castType(); got != want {
+			t.Errorf("%s: got %s, want %s", typ, got, want)
+		}
+	}
+}
+
+// A parameter that PREPARE gave another type than the key's keeps it.
+func TestLeastOfTypedParameters(t *testing.T) {
+	q, _ := parse(t, "select * from doc where seq > $1 or seq = $2 and id > $3 order by seq, id limit 9")
+	for typ, want := range map[string]string{"bigint": "least($1::bigint, $2::bigint)", "numeric": "least($1, $2)"} {
+		f := docFacts()
+		f.Params = []string{typ, typ, "text"}
+		found := false
+		for _, x := range Fixes(q, RecogniseCursor(q), f) {
+			found = found || x.Kind == AddBound && strings.Contains(x.SQL, want)
+		}
+		if !found {
+			t.Errorf("parameters of type %s: no %s", typ, want)
 		}
 	}
 }

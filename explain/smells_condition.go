@@ -57,7 +57,7 @@ func guardText(guards []*sqltext.Expr) string {
 // type that costs the index.
 func (s *smeller) values(c *Cursor) {
 	for i, k := range c.compared() {
-		if is, known := s.facts.notNull(c.Block, k.Key.Expr); known && !is && c.Form != FormNullBranch && !mentionsNull(c, k) {
+		if is, known := s.facts.notNull(c.Block, k.Key.Expr); known && !is && c.Form != FormNullBranch && !mentionsNull(c, k) && !c.elsewhere(k.Key, nullOnly) {
 			where := "such rows are on no page behind a cursor"
 			if notFalseOf(c.Term.Expr) != nil {
 				where = "such rows are on every page behind a cursor"

@@ -146,10 +146,17 @@ func (c *Cursor) groupKeys() bool {
 	return true
 }
 
-// tiesElsewhere: the page is one part of a UNION, and another part reads the rows
-// that share the key of the last row.
-func (c *Cursor) tiesElsewhere() bool {
-	key := c.Keys[0].Key
+// tiesElsewhere: another part of a UNION reads the rows that share the key of the last row.
+func (c *Cursor) tiesElsewhere() bool { return c.elsewhere(c.Keys[0].Key, fixed) }
+
+// nullOnly: some term keeps only the rows with a NULL key.
+func nullOnly(terms []Term, k Key) bool {
+	return slices.ContainsFunc(terms, func(t Term) bool { return requiresNull(t.Whole, k) })
+}
+
+// elsewhere: the page is one part of a UNION, and another part reads the rows that has
+// tells of a key.
+func (c *Cursor) elsewhere(key Key, has func([]Term, Key) bool) bool {
 	if key.Expr.Kind == sqltext.Column { // the parts may name their tables otherwise
 		key = ColumnKey("", key.Expr.Name)
 	}
@@ -161,7 +168,7 @@ func (c *Cursor) tiesElsewhere() bool {
 			for len(o.Operands) == 1 { // in parentheses
 				o = o.Operands[0]
 			}
-			if o != b && fixed(Conjuncts(o.Where), key) {
+			if o != b && has(Conjuncts(o.Where), key) {
 				return true
 			}
 		}

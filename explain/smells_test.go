@@ -67,6 +67,8 @@ var smellCases = []struct {
 	{"not up to and with", "select * from doc where not (created_at < $1) order by created_at, id limit 5", ""},
 	{"ties in another part", "(select * from doc where created_at = $1 and id > $2 order by created_at, id limit 5) union all (select * from doc where created_at > $1 order by created_at, id limit 5) order by created_at, id limit 5", ""},
 	{"NULLs in another part", "(select * from doc where (closed_at, id) > ($1, $2) and closed_at is not null order by closed_at, id limit 5) union all (select * from doc d where closed_at is null and id > $2 order by closed_at, id limit 5) order by closed_at, id limit 5", ""},
+	{"NULLs in another part, without a word here", "(select * from doc where (closed_at, id) > ($1, $2) order by closed_at, id limit 5) union all (select * from doc d where d.closed_at is null order by closed_at, id limit 5) order by closed_at, id limit 5", ""},
+	{"NULLs in no part", "(select * from doc where closed_at = $1 and id > $2 order by closed_at, id limit 5) union all (select * from doc d where d.closed_at > $1 order by closed_at, id limit 5) order by closed_at, id limit 5", "nullable-key warn"},
 	{"a part without its ties", "(select * from doc where created_at > $1 order by created_at, id limit 5) union all (select * from doc where p = 1 order by created_at, id limit 5) order by created_at, id limit 5", "unique-key-needed warn"},
 	{"a view says nothing of NULL", "select * from live where closed_at > $1 or (closed_at = $1 and id > $2) order by closed_at, id limit 5", ""},
 	{"between and not the tie", "select * from doc where created_at between $1 and $3 and not (created_at = $1 and id <= $2) order by created_at, id limit 5", ""},
