@@ -133,12 +133,11 @@ func extreme(q *sqltext.Query) (*sqltext.Block, []SortKey) {
 	return nil, nil
 }
 
-// faultOf is the rule by which the page loses or repeats rows whatever the data,
-// "" for none.
+// faultOf is the rule by which the page loses or repeats rows, "" for none.
 func faultOf(q *sqltext.Query, c *Cursor, f Facts) string {
 	s := &smeller{q: q, facts: f}
 	s.order(c)
-	if i := slices.IndexFunc(s.out, func(x Smell) bool { return x.Severity == Error }); i >= 0 {
+	if i := slices.IndexFunc(s.out, func(x Smell) bool { return x.Severity == Error || x.Rule == "cursor-on-other-key" }); i >= 0 {
 		return s.out[i].Rule
 	}
 	return ""

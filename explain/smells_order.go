@@ -9,7 +9,7 @@ import (
 
 // order reports a cursor that is not "after the last row" in the page's order.
 func (s *smeller) order(c *Cursor) {
-	if s.precedence(c) {
+	if s.precedence(c) || s.otherTie(c) {
 		return
 	}
 	if c.Mixed() {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -86,6 +87,65 @@ func valuesOf(b Bound) (out []*sqltext.Expr) {
 		out = append(out, v.Expr)
 	}
 	return out
+}
+
+// otherTie reports a cursor that goes on among the rows with its first key by another
+// column than the sort does.
+//
+//	a > $1 OR (a = $1 AND x > $2) ORDER BY a, b    (a, x) > ($1, $2) ORDER BY a, b
+func (s *smeller) otherTie(c *Cursor) bool {
+	if len(c.Block.From) != 1 || c.Term.Not || c.part == nil || c.Page.GroupBy || c.Page.Distinct {
+		return false
+	}
+	tie := tieColumn(c.part, c.Keys[0].Key)
+	if tie == nil || slices.ContainsFunc(c.Sort, func(k SortKey) bool { return names(c.part, k.Key) && !k.Key.Matches(c.Keys[0].Key.Expr) }) || fixed(c.terms, Key{Expr: tie}) {
+		return false
+	}
+	lead, name, sort := oneLine(c.Keys[0].Text), oneLine(tie.Text()), "nothing else"
+	if len(c.Keys) > 1 {
+		sort = oneLine(c.Keys[1].Text)
+	}
+	s.report("cursor-on-other-key", c.Start, c.End, "sort by "+lead+", "+name+", or compare what the page is sorted by with the last row's",
+		"among the rows with the same %s the page goes on behind a value of %s, but is sorted by %s there: it loses rows, or shows some again, wherever the two orders differ", lead, name, sort)
+	return true
+}
+
+// tieColumn is the column that a parameter bounds in the branch, or the pair, of a cursor
+// that is about the rows with its first key, nil for none.
+func tieColumn(e *sqltext.Expr, key Key) *sqltext.Expr {
+	bounded := func(l, r *sqltext.Expr) *sqltext.Expr {
+		if l.Kind != sqltext.Column {
+			l, r = r, l
+		}
+		if l.Kind != sqltext.Column || paramNumber(bare(r)) == 0 {
+			return nil
+		}
+		return l
+	}
+	if isRow(e) {
+		l, r := e.Args[0], e.Args[1]
+		if l.Kind != sqltext.Row || r.Kind != sqltext.Row || len(l.Args) != len(r.Args) || !key.Matches(l.Args[0]) && !key.Matches(r.Args[0]) {
+			return nil
+		}
+		return bounded(l.Args[1], r.Args[1])
+	}
+	if e.Kind != sqltext.Or {
+		return nil
+	}
+	for _, a := range e.Args {
+		terms := Conjuncts(a)
+		if !slices.ContainsFunc(terms, func(t Term) bool { return t.Fixes(key) }) {
+			continue
+		}
+		for _, t := range terms {
+			if !t.Not && t.Expr.Kind == sqltext.Compare && t.Expr.Cmp != "=" && t.Expr.Cmp != "<>" && !isRow(t.Expr) {
+				if col := bounded(t.Expr.Args[0], t.Expr.Args[1]); col != nil && !key.Matches(col) {
+					return col
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // loneCursor reports a column that is unique by itself, has no limit at its other end
