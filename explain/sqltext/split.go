@@ -13,7 +13,8 @@ type Statement struct {
 
 // Split cuts a text into its statements: at semicolons and, because many tools
 // write no semicolons, at `-- name: …` comments. Empty statements are left out;
-// psql's backslash lines and the data after COPY … FROM stdin are passed over;
+// psql's backslash lines and the data after COPY … FROM stdin are passed over, and a
+// command that sends the statement before it, \gx, ends it;
 // the body of a BEGIN ATOMIC function stays whole.
 func Split(src string) []Statement {
 	s := splitter{sc: scanner{src: src}, line: 1}
@@ -57,7 +58,10 @@ func (s *splitter) step() bool {
 	case t.IsPunct(s.sc.src, ";") && s.atomic == 0:
 		s.finish()
 		s.cur = Statement{}
-	case !s.open && s.sc.src[t.Start] == '\\':
+	case s.sc.src[t.Start] == '\\' && s.atomic == 0 && (!s.open || sends(s.sc.src[t.Start:])):
+		s.sc.pos = t.Start + 1
+		s.finish()
+		s.cur = Statement{}
 		s.skipLine()
 	default:
 		lead := leading(s.sc.src[gap:t.Start])
@@ -67,6 +71,19 @@ func (s *splitter) step() bool {
 		s.take(t, lead)
 	}
 	return true
+}
+
+// sends reports a command of psql that sends the statement before it.
+func sends(command string) bool {
+	n := 1
+	for n < len(command) && command[n] >= 'a' && command[n] <= 'z' {
+		n++
+	}
+	switch command[1:n] {
+	case "g", "gx", "gset", "gdesc", "gexec", "crosstabview", "watch", "bind", "bind_named", "parse":
+		return true
+	}
+	return false
 }
 
 // leading is how many bytes at the end of what stands before a statement are

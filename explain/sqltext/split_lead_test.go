@@ -1,6 +1,9 @@
 package sqltext
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A hint stands with its statement, a header of the file does not; a byte order
 // mark is no part of either.
@@ -26,6 +29,22 @@ func TestSplitLead(t *testing.T) {
 		}
 		if len(got) > 0 && src[got[0].Start:got[0].End] != got[0].Text {
 			t.Errorf("%q: the range is not that of the text", src)
+		}
+	}
+}
+
+// A command of psql that sends a statement ends it, whatever else is on its line.
+func TestSplitAtPsqlCommands(t *testing.T) {
+	const a, b = "SELECT a FROM t WHERE b = $1 LIMIT 20", "SELECT 2"
+	for _, end := range []string{
+		" \\gx\n", "\n\\g\n", "\\gset p_\n", " \\g (format=unaligned) out.txt\n", " \\crosstabview a b\n", " \\watch 2\n", " \\bind 3 \\g\n", "\\gdesc\n", "\n\\gexec\n", ";\n\\x\n",
+	} {
+		got := Split(a + end + b + ";")
+		if len(got) != 2 || got[0].Text != a || got[1].Text != b || got[1].Broken || got[0].Broken {
+			t.Errorf("%q: got %+v", end, got)
+		}
+		if want := 1 + len(strings.Split(end, "\n")) - 1; len(got) == 2 && got[1].Line != want {
+			t.Errorf("%q: the second is on line %d, want %d", end, got[1].Line, want)
 		}
 	}
 }
