@@ -311,7 +311,7 @@ func (w *rewriter) typeLiterals(values []BoundValue, texts []string) bool {
 	for _, v := range values {
 		switch n := paramNumber(v.Expr); {
 		case v.Expr.Kind == sqltext.Cast, v.Expr.Kind == sqltext.Const && v.Expr.Text()[0] != '\'',
-			col != nil && n > 0 && n <= len(w.facts.Params) && plainType(w.facts.Params[n-1]) != col.castType():
+			col != nil && n > 0 && n <= len(w.facts.Params) && plainType(w.facts.Params[n-1]) != plainType(col.castType()):
 			return true
 		case v.Expr.Kind == sqltext.Value:
 			typed = typed || !w.facts.Untyped
