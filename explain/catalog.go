@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/plan"
@@ -126,27 +127,19 @@ func (t *Table) column(name string) *Column {
 
 // UniqueWithin reports whether some plain unique index lies wholly within the
 // columns, so that no two rows agree on all of them (NULLs apart).
-func (t *Table) UniqueWithin(columns []string) bool {
+func (t *Table) UniqueWithin(columns []string) bool { return t.uniqueAmong(columns, nil) }
+
+// uniqueAmong is UniqueWithin among the rows of some conditions, which those of a partial
+// index may be.
+func (t *Table) uniqueAmong(columns []string, terms []Term) bool {
 	if t == nil {
 		return false
 	}
-	have := map[string]bool{}
-	for _, c := range columns {
-		have[c] = true
-	}
-next:
-	for _, i := range t.Indexes {
-		if !i.Unique || !i.Valid || i.Predicate != "" || len(i.Keys) == 0 {
-			continue
-		}
-		for _, k := range i.Keys {
-			if k.Column == "" || !have[k.Column] {
-				continue next
-			}
-		}
-		return true
-	}
-	return false
+	return slices.ContainsFunc(t.Indexes, func(i *Index) bool {
+		return i.Unique && i.Valid && len(i.Keys) > 0 && i.covers(terms) && !slices.ContainsFunc(i.Keys, func(k IndexKey) bool {
+			return k.Column == "" || !slices.Contains(columns, k.Column)
+		})
+	})
 }
 
 // relations lists the (schema, relation) pairs that a plan names, once each.

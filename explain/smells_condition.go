@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
@@ -57,7 +58,7 @@ func guardText(guards []*sqltext.Expr) string {
 // type that costs the index.
 func (s *smeller) values(c *Cursor) {
 	for i, k := range c.compared() {
-		if is, known := s.facts.notNull(c.Block, k.Key.Expr); known && !is && c.Form != FormNullBranch && !mentionsNull(c, k) && !c.elsewhere(k.Key, nullOnly) {
+		if is, known := s.facts.notNull(c.Block, k.Key.Expr); known && !is && c.Form != FormNullBranch && !mentionsNull(c, k) && !c.refusesNull(k) && !c.elsewhere(k.Key, nullOnly) {
 			where := "such rows are on no page behind a cursor"
 			if notFalseOf(c.Term.Expr) != nil {
 				where = "such rows are on every page behind a cursor"
@@ -95,6 +96,23 @@ func mentionsNull(c *Cursor, k SortKey) bool {
 		return !found
 	})
 	return found
+}
+
+// refusesNull: a filter beside the cursor compares the key with another value, so that
+// no page has a row with a NULL there.
+func (c *Cursor) refusesNull(k SortKey) bool {
+	return slices.ContainsFunc(c.terms, func(t Term) bool {
+		if t.Whole == c.Term.Whole || t.Expr.Kind != sqltext.Compare || isRow(t.Expr) {
+			return false
+		}
+		for i, a := range t.Expr.Args {
+			v := t.Expr.Args[1-i]
+			if k.Key.Matches(a) && !v.HasColumn() && !slices.ContainsFunc(k.Values, func(w *sqltext.Expr) bool { return chosenFrom(v, w) }) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // severalParameters: the values are parameters, and not all the same one under casts.
@@ -215,6 +233,9 @@ func (s *smeller) indexes(c *Cursor) {
 		n := 0
 		for n < len(ix.Keys) && fixed[ix.Keys[n].Column] {
 			n++
+		}
+		if ix.names(first) && ix.covers(c.terms) && n < len(ix.Keys) && ix.Keys[n].Column == lead.Name {
+			return
 		}
 		if n > 0 && n < len(ix.Keys) && ix.Keys[n].Column == lead.Name {
 			return

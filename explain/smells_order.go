@@ -117,10 +117,41 @@ func (s *smeller) wholeOrder(c *Cursor) {
 		return
 	}
 	name := c.Keys[0].Text
-	s.report("unique-key-needed", c.Start, c.End, "add a unique key to sort and cursor: "+rowOf([]string{name, "id"}, c.Keys[0].Desc), "rows that share the %s of the last row are lost, or come late and are never seen", name)
+	action := "add a unique key to sort and cursor"
+	if more := s.tiebreakers(c); len(more) > 0 {
+		action += ": " + rowOf(append([]string{name}, more...), c.Keys[0].Desc)
+	}
+	s.report("unique-key-needed", c.Start, c.End, action, "rows that share the %s of the last row are lost, or come late and are never seen", name)
 	if !known {
 		s.soften(Info)
 	}
+}
+
+// tiebreakers are columns that tell the rows with the cursor's key apart: those of the
+// shortest unique key that may not be NULL, "id" for a table that is not known.
+func (s *smeller) tiebreakers(c *Cursor) []string {
+	t := s.facts.table(s.facts.tableOf(c.Block, c.Keys[0].Key.Expr))
+	if t == nil || len(t.Columns) == 0 {
+		return []string{"id"}
+	}
+	var best []string
+	for _, i := range t.Indexes {
+		var names []string
+		whole := i.Unique && i.Valid && i.Predicate == ""
+		for _, k := range i.Keys {
+			col := t.column(k.Column)
+			if whole = whole && col != nil && col.NotNull; whole && !c.Keys[0].Key.Matches(ColumnKey("", k.Column).Expr) {
+				names = append(names, quote(k.Column))
+			}
+		}
+		if whole && len(names) > 0 && (best == nil || i.Primary || len(names) < len(best)) {
+			best = names
+		}
+		if whole && i.Primary {
+			break
+		}
+	}
+	return best
 }
 
 // groupKeys: no two rows of the result share the compared keys, for the groups
@@ -178,7 +209,7 @@ func (c *Cursor) elsewhere(key Key, has func([]Term, Key) bool) bool {
 
 // tiebreaker reports a page whose sort keys are known not to be unique.
 func (s *smeller) tiebreaker(b *sqltext.Block, keys []SortKey) {
-	if len(keys) == 0 || b.Distinct || b.GroupBy || len(keys) < len(b.OrderBy) || looksUp(b) {
+	if len(keys) == 0 || b.Distinct || b.GroupBy || b.WithTies || len(keys) < len(b.OrderBy) || looksUp(b) {
 		return
 	}
 	unique, known := s.unique(b, keys)
@@ -218,7 +249,7 @@ func (s *smeller) unique(b *sqltext.Block, keys []SortKey) (unique, known bool) 
 			columns = append(columns, col.Name)
 		}
 	}
-	return t.UniqueWithin(columns), true
+	return t.uniqueAmong(columns, Conjuncts(b.Where)), true
 }
 
 // pageTable is the one table whose rows a block gives, each once at most: the others

@@ -105,6 +105,52 @@ var smellCases = []struct {
 	{"no index for the filter", "select * from doc where p = $1 and (id > $2) order by id limit 5", "filter-not-in-index info"},
 }
 
+// TestPartialIndexes: a partial index counts where the condition says its predicate.
+func TestPartialIndexes(t *testing.T) {
+	key := func(columns ...string) (out []IndexKey) {
+		for _, c := range columns {
+			out = append(out, IndexKey{Text: c, Column: c})
+		}
+		return out
+	}
+	facts := Facts{Tables: map[string]*Table{"q": {
+		Name: "q", Kind: "r", Columns: map[string]*Column{
+			"a": {Name: "a", Type: "integer", NotNull: true}, "b": {Name: "b", Type: "integer", NotNull: true}, "d": {Name: "d", Type: "integer"},
+			"open": {Name: "open", Type: "boolean", NotNull: true}, "kind": {Name: "kind", Type: "text", NotNull: true},
+		},
+		Indexes: []*Index{
+			{Name: "d", Unique: true, Valid: true, Predicate: "(d > 0)", Keys: key("d")},
+			{Name: "pk", Unique: true, Primary: true, Valid: true, Keys: key("a", "b")},
+			{Name: "open", Valid: true, Predicate: "open", Keys: key("a", "b")},
+			{Name: "kind", Valid: true, Predicate: "(kind = 'x'::text)", Keys: key("b", "a")},
+		},
+	}}}
+	for sql, want := range map[string]string{
+		"select a from q where d > 0 and d > $1 order by d limit 5":                      "",
+		"select a from q where 0 < d and d > $1 order by d limit 5":                      "",
+		"select a from q where d > $1 order by d limit 5":                                "missing-tiebreaker nullable-key unique-key-needed: add a unique key to sort and cursor: (d, a, b) > ($1, $2, $3)",
+		"select a from q where d > 1 and d > $1 order by d limit 5":                      "missing-tiebreaker unique-key-needed: add a unique key to sort and cursor: (d, a, b) > ($1, $2, $3)",
+		"select a from q where d > 1 and d > $1 order by d fetch first 5 rows with ties": "",
+		"select a from q where open = true and (a, b) > ($1, $2) order by a, b limit 5":  "",
+		"select a from q where open = false and (a, b) > ($1, $2) order by a, b limit 5": "filter-not-in-index",
+		"select a from q where kind = 'x' and (b, a) > ($1, $2) order by b, a limit 5":   "",
+		"select a from q where kind = 'y' and (b, a) > ($1, $2) order by b, a limit 5":   "filter-not-in-index",
+	} {
+		q, _ := parse(t, sql)
+		var got []string
+		for _, s := range Smells(q, facts) {
+			got = append(got, s.Rule)
+			if s.Rule == "unique-key-needed" {
+				got[len(got)-1] += ": " + s.Action
+			}
+		}
+		sort.Strings(got)
+		if g := strings.Join(got, " "); g != want {
+			t.Errorf("%s\ngot  %s\nwant %s", sql, g, want)
+		}
+	}
+}
+
 func TestSmells(t *testing.T) {
 	facts := docFacts()
 	seen := map[string]bool{}
