@@ -77,6 +77,9 @@ func verdictFindings(p pageOf, scans []*Scan, c *Cursor, rows *PageRows) []Findi
 		f.Rule, f.Severity = "filter-on-sort-keys", Warn
 		f.Message = fmt.Sprintf("every page starts at the list's first row, the %s %s in %s, and throws away the rows that %s does not keep: no scan can start at that", firstRow(s), s.Key, s.Node.Index, s.apart)
 		f.Action = "if it is meant as the cursor, compare rows: " + p.after(c)
+		if s.others {
+			f.Action = "if it is meant as the cursor, read what is not behind it by a query of its own, UNION ALL"
+		}
 	default:
 		if s.Class == NoIndex {
 			f.Rule, f.Severity, f.Action = "index-not-known", Info, "give the catalog: judge it on the server"

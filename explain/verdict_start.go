@@ -208,11 +208,21 @@ func boundApart(e *sqltext.Expr, keys []sidedKey) bool {
 	return seen[0] && slices.Contains(seen[1:], true)
 }
 
+// tiedBesideOthers reports an OR that is a cursor but for a branch of another kind:
+// "a > $1 OR a = $1 AND b > $2 OR c = 5" keeps rows before it too.
+func tiedBesideOthers(e *sqltext.Expr, key sidedKey) bool {
+	return e.Kind == sqltext.Or && tied(e, key.Key, key.side) && !isConstant(e) && slices.ContainsFunc(e.Args, func(a *sqltext.Expr) bool {
+		t := Term{Expr: a, Whole: a}
+		_, far := t.Implied(key.Key, -key.side)
+		return t.direct(key.Key, key.side) && !far
+	})
+}
+
 // apart is the conjunct of a filter that says something of the page's keys with
 // which no scan can start, nil for none.
 func apart(filter *sqltext.Expr, keys []sidedKey) *sqltext.Expr {
 	for _, c := range Conjuncts(filter) {
-		if !c.Not && (boundApart(c.Expr, keys) || comparedTogether(c.Expr, keys)) {
+		if !c.Not && (boundApart(c.Expr, keys) || comparedTogether(c.Expr, keys) || tiedBesideOthers(c.Expr, keys[0])) {
 			return c.Expr
 		}
 	}
@@ -252,7 +262,7 @@ func (s *Scan) startsAnyway(filter *sqltext.Expr, keys []sidedKey, nullsFirst bo
 		return
 	}
 	if e := apart(filter, keys); e != nil {
-		s.apart = oneLine(e.Text())
+		s.apart, s.others = oneLine(e.Text()), tiedBesideOthers(e, keys[0])
 	}
 }
 

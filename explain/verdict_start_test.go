@@ -6,20 +6,24 @@ import "testing"
 // a warning, one that is no cursor is none.
 func TestFilterOnSortKeys(t *testing.T) {
 	for filter, want := range map[string]bool{
-		"((t.a > $1) OR (t.b > $2))":                                       true,
-		"((t.a > $1) OR (t.b > $2) OR (t.a > $3))":                         true,
-		"((t.a)::text || '_'::text) || (t.b)::text > $1":                   true,
-		"(ARRAY[EXTRACT(epoch FROM t.a), (t.b)::numeric] > ARRAY[$1, $2])": true,
-		"((t.a > $1) OR (t.b < $2))":                                       false,
-		"((t.a > $1) OR (t.f > $2))":                                       false,
-		"((t.a > $1) OR (t.b = $2))":                                       false,
-		"((t.a > 5) OR (t.b > 7))":                                         false,
-		"((t.a + t.b) > $1)":                                               false,
-		"(concat(t.a, t.b) > $1)":                                          true,
-		"((t.a + t.b) > 100)":                                              false,
-		"((t.a + t.b) > t.f)":                                              false,
-		"((t.a + t.b) = $1)":                                               false,
-		"(t.b > $1)":                                                       false,
+		"((t.a > $1) OR (t.b > $2))":                                                true,
+		"((t.a > $1) OR (t.b > $2) OR (t.a > $3))":                                  true,
+		"((t.a)::text || '_'::text) || (t.b)::text > $1":                            true,
+		"(ARRAY[EXTRACT(epoch FROM t.a), (t.b)::numeric] > ARRAY[$1, $2])":          true,
+		"((t.a > $1) OR ((t.a = $1) AND (t.b > $2)) OR (t.f = 5))":                  true,
+		"((t.a > $1) OR ((t.a = $1) AND (t.b > $2)) OR (t.a IS NULL) OR (t.f = 5))": true,
+		"((t.a > 3) OR ((t.a = 3) AND (t.b > 2)) OR (t.f = 5))":                     false,
+		"((t.a = $1) OR ((t.a = $2) AND (t.b > $3)) OR (t.f = 5))":                  false,
+		"((t.a > $1) OR (t.b < $2))":                                                false,
+		"((t.a > $1) OR (t.f > $2))":                                                false,
+		"((t.a > $1) OR (t.b = $2))":                                                false,
+		"((t.a > 5) OR (t.b > 7))":                                                  false,
+		"((t.a + t.b) > $1)":                                                        false,
+		"(concat(t.a, t.b) > $1)":                                                   true,
+		"((t.a + t.b) > 100)":                                                       false,
+		"((t.a + t.b) > t.f)":                                                       false,
+		"((t.a + t.b) = $1)":                                                        false,
+		"(t.b > $1)":                                                                false,
 	} {
 		res, err := JudgePlan("test", scanPlan(t, "", filter, "Forward"), catalogT(1e6, IndexKey{Text: "a", Column: "a"}, IndexKey{Text: "b", Column: "b"}))
 		if err != nil {

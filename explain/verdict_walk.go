@@ -29,6 +29,7 @@ type Scan struct {
 	// Limited and Ordered: the scan feeds a limit, and without a full sort between.
 	Limited, Ordered bool
 	apart            string            // what its filter says of the page's keys though no scan can start there, "" for nothing
+	others           bool              // apart is a cursor but for a branch that is about other rows
 	held             string            // the column whose equality the scan starts at though a cursor begins with it, "" for none
 	ranged           bool              // what its filter bounds it bounds on both sides: values and ranges are no cursor
 	orNull           bool              // Bound does not hold where key and cursor are both NULL
