@@ -368,3 +368,21 @@ func TestLeastOfTypedParameters(t *testing.T) {
 		}
 	}
 }
+
+// A char(n) gives its values with blanks at their end, as text it has none: the cast's
+// assumption says so.
+func TestCastToPaddedCharacters(t *testing.T) {
+	for typ, want := range map[string]string{"character(8)": "no blanks at its end", "uuid": "can hold as it is"} {
+		f := Facts{Tables: map[string]*Table{"t": {Name: "t", Kind: "r", Columns: map[string]*Column{
+			"ch": {Name: "ch", Type: typ, NotNull: true}, "id": {Name: "id", Type: "bigint", NotNull: true},
+		}}}}
+		q, _ := parse(t, "select id from t where (ch, id) > ($1::text, $2) order by ch, id limit 5")
+		found := false
+		for _, x := range Fixes(q, RecogniseCursor(q), f) {
+			found = found || x.Kind == CastValue && len(x.Assumes) == 1 && strings.Contains(x.Assumes[0], want)
+		}
+		if !found {
+			t.Errorf("%s: no cast that assumes that the value %s", typ, want)
+		}
+	}
+}

@@ -61,7 +61,11 @@ func (w *rewriter) castValues() {
 				}
 				return true
 			})
-			assumes = append(assumes, oneLine(v.Text())+" is a value that "+col.Type+" can hold as it is")
+			assume := oneLine(v.Text()) + " is a value that " + col.Type + " can hold as it is"
+			if strings.HasPrefix(col.Type, "character(") { // as text its values have no blanks at their end
+				assume = oneLine(v.Text()) + " has no blanks at its end, as a value read from the column may have, and is no longer than " + col.Type
+			}
+			assumes = append(assumes, assume)
 		}
 	}
 	if len(edits) == 0 {
