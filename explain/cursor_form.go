@@ -72,10 +72,11 @@ func covers(direct, cursor Bound) bool {
 
 // chosenFrom: e is the value v, under casts or not, or one of several, of which v is one.
 func chosenFrom(e, v *sqltext.Expr) bool {
-	if e = bare(e); e.Kind == sqltext.Func && (e.Name == "least" || e.Name == "greatest" || e.Name == "coalesce") {
-		return slices.ContainsFunc(e.Args, func(a *sqltext.Expr) bool { return chosenFrom(a, v) })
+	if e = bare(e); sqltext.Equal(e, bare(v)) {
+		return true
 	}
-	return sqltext.Equal(e, bare(v))
+	return e.Kind == sqltext.Func && (e.Name == "least" || e.Name == "greatest" || e.Name == "coalesce") &&
+		slices.ContainsFunc(e.Args, func(a *sqltext.Expr) bool { return chosenFrom(a, v) })
 }
 
 // bare takes casts off a value.

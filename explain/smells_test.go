@@ -18,6 +18,7 @@ var smellCases = []struct {
 	{"a looser bound and the cursor's own", "select * from doc where created_at >= $1 and created_at > $1 - interval '1 day' and (created_at > $1 or id > $2) order by created_at, id limit 5", ""},
 	{"the cursor's own bound and a looser one", "select * from doc where created_at > $1 - interval '1 day' and created_at >= $1 and (created_at > $1 or id > $2) order by created_at, id limit 5", ""},
 	{"a looser bound before another parameter", "select * from doc where created_at > $1 - interval '1 day' and created_at >= $2 and (created_at > $3 or id > $4) order by created_at, id limit 5", "duplicate-parameters info"},
+	{"the cursor's value by COALESCE", "select * from doc where closed_at >= coalesce($1, '-infinity') and (closed_at > coalesce($1, '-infinity') or id > $2) order by closed_at, id limit 5", "nullable-key warn"},
 	{"a looser bound alone", "select * from doc where created_at > $1 - interval '1 day' and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5", "loose-start warn"},
 	{"a looser bound going down", "select * from doc where created_at < date_trunc('day', $1) + interval '1 day' and (created_at < $1 or (created_at = $1 and id < $2)) order by created_at desc, id desc limit 5", "loose-start warn"},
 	{"a strict bound under a cast", "select * from doc where created_at > $1::timestamptz and (created_at > $1 or (created_at = $1 and id > $2)) order by created_at, id limit 5", "strict-bound error"},
