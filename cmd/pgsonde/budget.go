@@ -47,7 +47,8 @@ func (c *budgetCheckCmd) Run(a *app) error {
 			*budget.Sum
 		}{"pgsonde/budget/1", sum})
 	} else {
-		err = a.print(func(w io.Writer) { writeSum(w, sum) })
+		assumed := c.MaxConnections == nil && f.Server.Assumed() && sum.MaxConnections == f.Server.MaxConnections
+		err = a.print(func(w io.Writer) { writeSum(w, sum, assumed) })
 	}
 	if err != nil {
 		return err
@@ -73,10 +74,15 @@ func outcome(s *budget.Sum) string {
 	return string(s.Verdict)
 }
 
-func writeSum(w io.Writer, s *budget.Sum) {
+// writeSum prints a sum; assumed says that nothing tells max_connections.
+func writeSum(w io.Writer, s *budget.Sum, assumed bool) {
 	fmt.Fprintf(w, "%s: %s\n", s.Scenario, strings.ToUpper(outcome(s)))
-	fmt.Fprintf(w, "usable %d of %d, steady %d (kept %d), jobs %d, surge %d, peak %d, left %d, keep free %d\n\n",
+	fmt.Fprintf(w, "usable %d of %d, steady %d (kept %d), jobs %d, surge %d, peak %d, left %d, keep free %d\n",
 		s.Usable, s.MaxConnections, s.Steady, s.Kept, s.Jobs, s.Surge, s.Peak, s.Left, s.KeepFree)
+	if assumed {
+		fmt.Fprintf(w, "the file does not say max_connections: PostgreSQL's default of %d is assumed; give it under server:, or with --max-connections\n", s.MaxConnections)
+	}
+	fmt.Fprintln(w)
 	g := grid{head: []string{"role", "kind", "runs", ">copies", ">each", ">kept", ">cap", ">surge", "note"}}
 	for _, r := range s.Roles {
 		var note []string

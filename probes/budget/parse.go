@@ -99,6 +99,12 @@ func (r *reader) server(f *File, n *yaml.Node) {
 	}
 }
 
+// Assumed reports that the file does not say max_connections.
+func (s ServerDecl) Assumed() bool {
+	_, said := s.declared["max_connections"]
+	return !said
+}
+
 func (s ServerDecl) usable() int {
 	return s.MaxConnections - s.SuperuserReserved - s.Reserved - s.ProviderReserved
 }
