@@ -2,6 +2,7 @@ package explain
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pgsonde/pgsonde/explain/sqltext"
 )
@@ -122,6 +123,21 @@ func (f *formula) excludes() bool {
 	return f.kind == sqltext.Compare && f.op == "<>"
 }
 
+// limits: it is a limit by a constant on the side of a key where the page ends, which only
+// happens to be the value that the cursor has there.
+func (c *Cursor) limits(u unit, keys []SortKey) bool {
+	far := "<"
+	if u.f.kind == sqltext.Compare && keys[u.f.key].Desc {
+		far = ">"
+	}
+	return u.f.kind == sqltext.Compare && strings.HasPrefix(u.f.op, far) && u.f.op != "<>" && u.whole != c.Term.Whole && fixedText(u.whole)
+}
+
+// fixedText: no parameter is in it.
+func fixedText(e *sqltext.Expr) bool {
+	return e.Walk(func(e *sqltext.Expr) bool { return e.Kind != sqltext.Value })
+}
+
 // sure says that a key, or its value, cannot be NULL.
 type sure struct{ key, value bool }
 
@@ -182,7 +198,7 @@ func (c *Cursor) disagreement() (d *difference, known bool) {
 	if len(units) == 0 {
 		return nil, false
 	}
-	units = slices.DeleteFunc(append(units, c.halves(comp)...), func(u unit) bool { return u.f.excludes() })
+	units = slices.DeleteFunc(append(units, c.halves(comp)...), func(u unit) bool { return u.f.excludes() || c.limits(u, comp.keys) })
 	desc := directions(comp.keys)
 	cases(len(comp.keys), comp.nulls, func(s []standing) bool {
 		own := true

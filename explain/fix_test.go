@@ -386,3 +386,19 @@ func TestCastToPaddedCharacters(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldByAnotherValue: no pair is left out of a row that an equality holds to another
+// constant.
+func TestHeldByAnotherValue(t *testing.T) {
+	for where, want := range map[string]int{
+		"k = 3 and (k, a, id) > (3, 1, 2)":    1,
+		"k = 3 and (k, a, id) > ($1, 1, 2)":   1,
+		"k = 3 and (k, a, id) > (1, 1, 2)":    0,
+		"k = 3 and (k, a, id) > (null, 1, 2)": 0,
+	} {
+		q, _ := parse(t, "select * from doc where "+where+" order by k, a, id limit 5")
+		if got := len(HeldFixes(q)); got != want {
+			t.Errorf("%s: got %d fixes, want %d", where, got, want)
+		}
+	}
+}

@@ -78,7 +78,11 @@ func HeldFixes(q *sqltext.Query) (out []Candidate) {
 			c := Candidate{Kind: RowComparison, Row: row, Edits: []sqltext.Edit{{Start: e.Start, End: e.End, Text: row}}, Exact: true, Proof: []string{
 				fmt.Sprintf("where %s is true the first pair of %s is equal, so that the others decide", oneLine(u.Whole.Text()), oneLine(e.Text())),
 			}}
-			if value := otherSide(u.Expr, Key{Expr: col}); !sqltext.Equal(value, r[0]) {
+			value := otherSide(u.Expr, Key{Expr: col})
+			if !sqltext.Equal(value, r[0]) && fixedText(value) && fixedText(r[0]) {
+				continue // the cursor is of another value
+			}
+			if !sqltext.Equal(value, r[0]) {
 				c.Assumes = []string{value.Text() + " and " + r[0].Text() + " are given the same value"}
 			}
 			w.add(c)

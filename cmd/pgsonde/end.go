@@ -79,7 +79,7 @@ func (c *endFlags) end(a *app, verb string, do func(*probes.Sampler, context.Con
 	}
 	var victim *victimWatch
 	switch {
-	case seen != nil && verb == "cancel" && strings.HasPrefix(seen.State, "idle"):
+	case seen != nil && verb == "cancel" && seen.BackendStart.Equal(t.BackendStart) && strings.HasPrefix(seen.State, "idle"):
 		r = probes.Result{Outcome: probes.Refused, Why: "it runs no statement (" + seen.State + "); only terminate ends it"}
 	case seen != nil:
 		t.XactStart, t.QueryStart = seen.XactStart, seen.QueryStart
