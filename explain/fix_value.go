@@ -89,3 +89,52 @@ func (w *rewriter) castValues() {
 		w.add(x)
 	}
 }
+
+// oneType: may the values stand in one LEAST? Different types would be brought
+// to a common one there, which need not compare as each does with the key, and
+// collations would clash. Placeholders and plain literals all take the key's
+// type, casts must be to the same type.
+func oneType(values []BoundValue) bool {
+	typ, casts := "", 0
+	for _, v := range values {
+		switch e := v.Expr; e.Kind {
+		case sqltext.Value:
+		case sqltext.Const:
+			if len(e.Text()) == 0 || e.Text()[0] != '\'' && (e.Text()[0] < '0' || e.Text()[0] > '9') {
+				return false
+			}
+		case sqltext.Cast:
+			if k := bare(e).Kind; k != sqltext.Value && k != sqltext.Const || casts > 0 && typ != e.Name {
+				return false
+			}
+			typ = e.Name
+			casts++
+		default:
+			return false
+		}
+	}
+	return casts == 0 || casts == len(values)
+}
+
+// daysAndTimes: the values are dates and one type of times, and the key is a date or
+// of that type: all compare as these times, and a later day is no earlier time.
+func (w *rewriter) daysAndTimes(values []BoundValue) bool {
+	col := w.facts.column(w.c.Block, w.c.Keys[0].Key.Expr)
+	if col == nil {
+		return false
+	}
+	times := ""
+	for _, v := range values {
+		if v.Expr.Kind != sqltext.Cast || bare(v.Expr).Kind != sqltext.Value {
+			return false
+		}
+		switch t := plainType(v.Expr.Name); {
+		case t == "date":
+		case !strings.HasPrefix(t, "timestamp with") || times != "" && times != t:
+			return false
+		default:
+			times = t
+		}
+	}
+	return times != "" && (col.Type == "date" || plainType(col.Type) == times)
+}

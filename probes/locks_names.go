@@ -64,15 +64,17 @@ func (r *lockReader) extras(ctx context.Context, l *Locks) {
 	matters, strong := map[LockTag]bool{}, 0
 	for i := range l.Rows {
 		x := &l.Rows[i]
-		if x.Strong() && x.Granted && strong < mostStrong {
-			matters[x.Tag] = true
-			strong++
+		if x.Strong() && x.Granted {
+			if strong++; strong <= mostStrong {
+				matters[x.Tag] = true
+			}
 		}
 		if !x.Granted {
 			matters[x.Tag] = true
 		}
 	}
 	r.resolve(ctx, l, func(t LockTag) bool { return matters[t] || t.Type == "tuple" })
+	l.Nameless = l.Nameless || strong > mostStrong
 }
 
 // nested looks which of those who may keep locks have subtransactions.

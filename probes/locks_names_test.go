@@ -1,9 +1,15 @@
 package probes
 
 import (
+	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/pgsonde/pgsonde/probes/pgserver"
+	"github.com/pgsonde/pgsonde/probes/pgserver/pgtest"
 )
 
 // TestOnlyBlockersAreAskedForSubtransactions: of those who run a statement in an
@@ -30,5 +36,43 @@ func TestOnlyBlockersAreAskedForSubtransactions(t *testing.T) {
 	}
 	if got := mayKeep(l); !slices.Equal(got, []int{1, 3}) {
 		t.Errorf("asked for %v, want 1, which holds what 2 wants, and 3, which the server names", got)
+	}
+}
+
+// TestMoreStrongLocksThanAreNamed: where not all tables that sessions keep others from are
+// named, the reading says so: one without a name is then not one that is too new to be seen.
+func TestMoreStrongLocksThanAreNamed(t *testing.T) {
+	srv := pgtest.Start(t, pgtest.Any(t), pgserver.Options{})
+	dsn := srv.DSN("postgres", "postgres")
+	var setup, names []string
+	for i := range mostStrong + 1 {
+		names = append(names, "t"+strconv.Itoa(i))
+		setup = append(setup, "create table t"+strconv.Itoa(i)+" (i int)")
+	}
+	pgtest.Exec(t, dsn, setup...)
+	for _, most := range []int{mostStrong, mostStrong + 1} {
+		keeper := client(t, dsn, "keeper", "begin", "lock table "+strings.Join(names[:most], ", "))
+		waiter := pgtest.Connect(t, dsn)
+		done := make(chan error, 1)
+		go func() { _, err := waiter.Exec(context.Background(), "select from t0"); done <- err }()
+		s := open(t, Options{DSN: dsn})
+		var l *Locks
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) && (l == nil || len(l.Rows) < most); time.Sleep(10 * time.Millisecond) {
+			snap, err := s.Tick(t.Context(), Want{Locks: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = snap.Locks
+		}
+		if l == nil || l.Nameless != (most > mostStrong) {
+			t.Errorf("%d strong locks: got %+v", most, l)
+		}
+		s.Close()
+		if _, err := keeper.Exec(t.Context(), "rollback"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 }

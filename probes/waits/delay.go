@@ -11,7 +11,7 @@ import (
 // they wait for now, and who these are where that is known.
 func (g *graph) queueUp(all []probes.Progress) {
 	for p := range g.procs { // a DETACH or DROP INDEX CONCURRENTLY does not say how far it is
-		g.procs[p].unknown = g.waitsForVXID(p) && !slices.ContainsFunc(all, func(x probes.Progress) bool { return g.pids[x.PID] == p })
+		g.procs[p].unknown = g.waitsForVXID(p) && !slices.ContainsFunc(all, func(x probes.Progress) bool { return x.PID == g.procs[p].key.PID })
 	}
 	for i := range all {
 		x := &all[i]

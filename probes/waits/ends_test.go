@@ -422,3 +422,21 @@ func TestEndsInCircle(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitsForOthersUnsaid: a command that waits for one transaction after the other and
+// has no progress of its own is not sure to run, whoever else has some.
+func TestWaitsForOthersUnsaid(t *testing.T) {
+	l := reading(table(t, "1 X a1\n2 S a1 @1"))
+	for i := range l.Rows {
+		l.Rows[i].Tag = probes.LockTag{Type: "virtualxid", VXID: "3/1"}
+	}
+	for _, progress := range [][]probes.Progress{nil, {{PID: 99, Command: "VACUUM"}}} {
+		l.Progress = progress
+		for range 2 { // whichever process comes first
+			if e := Build(nil, l, nil).WhatIf(Key{PID: 1}); e.Direct != 0 || e.Most != 1 {
+				t.Errorf("%d of others' progress: got %d to %d, want 0 to 1", len(progress), e.Direct, e.Most)
+			}
+			l.Procs[0], l.Procs[1] = l.Procs[1], l.Procs[0]
+		}
+	}
+}
